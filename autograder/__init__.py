@@ -1,0 +1,1 @@
+"""Releases, runs, judges, records and exports the labs."""

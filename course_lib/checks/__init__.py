@@ -1,0 +1,44 @@
+"""Checks: what a lab's check lines call, and how a lab's author writes them.
+
+In a notebook: `from course_lib.checks import lab`. In `solutions/<lab>/checks.py`: `Lab`, and the makers of cases.
+"""
+
+from course_lib.checks.cases import (
+    Between,
+    Bound,
+    Close,
+    Equal,
+    Raises,
+    Register,
+    call,
+    case,
+    given,
+    many,
+    read,
+    rounding,
+    script,
+    typed,
+)
+from course_lib.checks.definition import Lab
+from course_lib.checks.draw import Draw
+from course_lib.checks.notebook import lab
+
+__all__ = [
+    "Between",
+    "Bound",
+    "Close",
+    "Draw",
+    "Equal",
+    "Lab",
+    "Raises",
+    "Register",
+    "call",
+    "case",
+    "given",
+    "lab",
+    "many",
+    "read",
+    "rounding",
+    "script",
+    "typed",
+]

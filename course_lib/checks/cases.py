@@ -1,0 +1,255 @@
+"""A check is data: what is called, with what, and what should come back.
+
+A case is a short script. Each step calls one of the named targets (or a method of an object that an earlier step made and
+kept in a register), reads a value, or calls a target many times over stacked arguments; an expectation says what a step
+should give. Written this way the same case runs in a notebook, is frozen as data for the students' copy, and drives a
+process that the judge does not share.
+
+    target       what the check line hands over, by position: 0, 1, …; or the name of a register
+    register     a name under which a step keeps its result, for later steps
+    expectation  Equal, Close, Between, Raises, Sealed
+"""
+
+import hashlib
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Bound:
+    """How far a number may be from what is expected: |got − want| ≤ absolute + relative·|want|, and why that far."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        if not (self.absolute >= 0 and self.relative >= 0 and math.isfinite(self.absolute + self.relative)):
+            raise ValueError(f"a Bound needs finite absolute, relative ≥ 0, got {self.absolute} and {self.relative}")
+
+
+def rounding(terms: int, scale: float = 1.0, dtype: str = "float32") -> Bound:
+    """The error of adding `terms` rounded numbers of size `scale` in `dtype`: 4·ε·√terms·scale.
+
+    Rounding errors of a sum behave like a random walk of √terms steps of half a unit in the last place (Higham, 2002, §2.8);
+    the factor 4 leaves room for another order of the same operations.
+    """
+    if terms < 1:
+        raise ValueError(f"terms must be at least 1, got {terms}")
+    epsilon = float(np.finfo(dtype).eps)
+    return Bound(
+        4 * epsilon * math.sqrt(terms) * scale,
+        0.0,
+        f"4·ε·√{terms} in {dtype}" + ("" if scale == 1 else f" × {scale:g}"),
+    )
+
+
+EXACT = Bound(why="exact")
+
+
+@dataclass(frozen=True)
+class Equal:
+    """The very value: numbers equal, texts equal, arrays equal in shape and entries."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Close:
+    """The value up to rounding; with `dtype`, in that dtype too (its name, e.g. "float32")."""
+
+    value: Any
+    bound: Bound
+    dtype: str | None = None
+
+
+@dataclass(frozen=True)
+class Between:
+    """A number, or an array of numbers, inside [low, high]."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Raises:
+    """An exception of this type (or a subclass), its text mentioning each of the words."""
+
+    error: str = "ValueError"
+    mentions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A value worked out by hand, known only by its digest, so that the published check does not give it away."""
+
+    digests: tuple[str, ...]
+    digits: int | None
+    salt: str
+
+
+Expectation = Equal | Close | Between | Raises | Sealed
+
+
+@dataclass(frozen=True)
+class Register:
+    """Stands in an argument for what an earlier step kept under this name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Given:
+    """A function that the check hands to the student's code: its source, so that it too is data."""
+
+    name: str
+    source: str
+
+    def compile(self) -> Callable:
+        # The name marks calls from here as the course's own: what they call in the library is not the student's doing.
+        namespace: dict[str, Any] = {"__name__": "course_lib.given"}
+        exec(compile(self.source, f"<given {self.name}>", "exec"), namespace)
+        return namespace[self.name]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One call (`kind` "call"), one look at a value or attribute ("read"), or many calls in a row ("many")."""
+
+    kind: str
+    target: int | str
+    args: tuple = ()
+    kwargs: dict | None = None
+    name: str | None = None  # the method to call, or the attribute to read
+    keep: str | None = None
+    unchanged: bool = True
+    expect: Expectation | None = None
+    wanted: bool = False  # set by `without_expectation`: the result is to be sent back
+
+    def without_expectation(self) -> "Step":
+        """The step as the student's side may see it."""
+        wanted = self.expect is not None and not isinstance(self.expect, Raises)
+        return replace(self, expect=None, wanted=wanted)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing that a check looks at; it passes when every expectation of its steps holds."""
+
+    name: str
+    steps: tuple[Step, ...]
+    hint: str | None = None
+
+
+RECORDS: dict[str, type] = {
+    record.__name__: record for record in (Bound, Equal, Close, Between, Raises, Sealed, Register, Given, Step, Case)
+}
+
+NOTHING = object()
+
+
+def case(
+    name: str,
+    args: Sequence = (),
+    kwargs: dict | None = None,
+    *,
+    expect: Any = NOTHING,
+    bound: Bound | None = None,
+    raises: Raises | str | None = None,
+    target: int | str = 0,
+    unchanged: bool = True,
+    hint: str | None = None,
+) -> Case:
+    """One call of a target and what it should give: the commonest case."""
+    one = call(target, *args, kwargs=kwargs, expect=expect, bound=bound, raises=raises, unchanged=unchanged)
+    return Case(name, (one,), hint)
+
+
+def script(name: str, *steps: Step, hint: str | None = None) -> Case:
+    """Several steps in a row, against one state."""
+    if not any(step.expect for step in steps):
+        raise ValueError(f"the script {name!r} expects nothing, so it could not fail")
+    return Case(name, tuple(steps), hint)
+
+
+def many(
+    name: str,
+    stacked: Sequence,
+    fixed: Sequence = (),
+    *,
+    expect: Any,
+    bound: Bound | None = None,
+    hint: str | None = None,
+) -> Case:
+    """Calls `target(*(a[i] for a in stacked), *fixed)` for every i; what comes back is stacked along a new first axis."""
+    lengths = {len(values) for values in stacked}
+    if len(lengths) != 1:
+        raise ValueError(f"stacked arguments must have one length, got {sorted(lengths)}")
+    step = Step("many", 0, (tuple(stacked), tuple(fixed)), expect=_expectation(expect, bound, None))
+    return Case(name, (step,), hint)
+
+
+def typed(
+    name: str, value: Any, *, digits: int | None = None, also: Sequence = (), target: int = 0, hint: str | None = None
+) -> Case:
+    """A value that the student worked out by hand and typed in, right to `digits` significant digits (None: exactly)."""
+    digests = tuple(seal(answer, digits, name) for answer in (value, *also))
+    return Case(name, (Step("read", target, expect=Sealed(digests, digits, name)),), hint)
+
+
+def call(
+    target: int | str,
+    *args: Any,
+    kwargs: dict | None = None,
+    method: str | None = None,
+    keep: str | None = None,
+    expect: Any = NOTHING,
+    bound: Bound | None = None,
+    raises: Raises | str | None = None,
+    unchanged: bool = True,
+) -> Step:
+    """A step that calls a target, a method of it, or of what is in a register."""
+    return Step("call", target, tuple(args), kwargs, method, keep, unchanged, _expectation(expect, bound, raises))
+
+
+def read(target: int | str, attribute: str | None = None, *, expect: Any = NOTHING, bound: Bound | None = None) -> Step:
+    """A step that looks at a target itself or at an attribute of it."""
+    return Step("read", target, name=attribute, expect=_expectation(expect, bound, None))
+
+
+def given(function: Callable) -> Given:
+    """`function` as an argument for the student's code. It must stand alone: its imports inside, no closure."""
+    if function.__closure__:
+        raise ValueError(
+            f"given function {function.__name__!r} uses {function.__code__.co_freevars}; it must stand alone"
+        )
+    return Given(function.__name__, textwrap.dedent(inspect.getsource(function)))
+
+
+def seal(value: Any, digits: int | None, salt: str) -> str:
+    """The digest of a typed value: of its text, or of a number rounded to `digits` significant digits."""
+    if isinstance(value, str):
+        text = " ".join(value.split()).casefold()
+    elif isinstance(value, bool) or not isinstance(value, int | float):
+        text = repr(value)
+    elif digits is not None:
+        text = f"{float(value):.{digits - 1}e}"
+    else:
+        text = str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+    return hashlib.sha256(f"{salt}\0{text}".encode()).hexdigest()
+
+
+def _expectation(expect: Any, bound: Bound | None, raises: Raises | str | None) -> Expectation | None:
+    if raises is not None:
+        return raises if isinstance(raises, Raises) else Raises(raises)
+    if expect is NOTHING:
+        return None
+    if isinstance(expect, Expectation):
+        return expect
+    return Equal(expect) if bound is None else Close(expect, bound)

@@ -1,0 +1,110 @@
+"""A lab's folder as its author keeps it: definition, hidden cases, solution notebook and known-wrong answers.
+
+solutions/<lab>/<lab>.py        the notebook, in jupytext's percent format
+solutions/<lab>/checks.py       defines `lab`, with the visible cases
+solutions/<lab>/hidden.py       `from .checks import lab`, adds hidden cases
+solutions/<lab>/known_wrong/    one plausible mistake a file
+"""
+
+import ast
+import hashlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from course_lib.checks.definition import Lab
+
+
+@dataclass(frozen=True)
+class KnownWrong:
+    """A plausible wrong answer: its code, the names it replaces, and the points it must lose, by check."""
+
+    name: str
+    text: str
+    code: str
+    replaces: tuple[str, ...]
+    loses: dict[str, float]
+
+
+def load(folder: Path | str) -> Lab:
+    """The lab of an author's folder, hidden cases included."""
+    folder = Path(folder).resolve()
+    package = f"_lab_{folder.name}"
+    for name in [name for name in sys.modules if name == package or name.startswith(package + ".")]:
+        del sys.modules[name]
+    module = ModuleType(package)
+    module.__path__ = [str(folder)]
+    sys.modules[package] = module
+    lab = _module(package, folder / "checks.py").lab
+    if not isinstance(lab, Lab):
+        raise ValueError(f"{folder / 'checks.py'} must define lab = Lab(…), got {type(lab).__name__}")
+    if lab.name != folder.name:
+        raise ValueError(f"{folder / 'checks.py'} names its lab {lab.name!r}; its folder is {folder.name!r}")
+    if (folder / "hidden.py").exists():
+        _module(package, folder / "hidden.py")
+    return lab
+
+
+def version(folder: Path | str) -> str:
+    """A digest of what decides a score: the check definitions, visible and hidden."""
+    digest = hashlib.sha256()
+    for name in ("checks.py", "hidden.py"):
+        path = Path(folder) / name
+        digest.update(name.encode() + b"\0" + (path.read_bytes() if path.exists() else b"") + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def known_wrong(folder: Path | str) -> list[KnownWrong]:
+    """The known-wrong answers of a lab's folder, by file name."""
+    return [_known_wrong(path) for path in sorted((Path(folder) / "known_wrong").glob("*.py"))]
+
+
+def _known_wrong(path: Path) -> KnownWrong:
+    code = path.read_text(encoding="utf-8")
+    tree = ast.parse(code, str(path))
+    constants = {}
+    for node in tree.body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and node.targets[0].id in ("replaces", "loses")
+        ):
+            constants[node.targets[0].id] = ast.literal_eval(node.value)
+    text = " ".join((ast.get_docstring(tree) or "").split())
+    replaces, loses = constants.get("replaces"), constants.get("loses")
+    if not text or not replaces or not loses or not isinstance(loses, dict):
+        raise ValueError(
+            f"{path} needs a docstring that names the mistake, `replaces = [names]` and `loses = {{check: points}}`"
+        )
+    missing = [name for name in replaces if name not in defined_names(code)]
+    if missing:
+        raise ValueError(f"{path} says that it replaces {missing}, and does not define them")
+    return KnownWrong(path.stem, text, code, tuple(replaces), {check: float(points) for check, points in loses.items()})
+
+
+def defined_names(code: str) -> set[str]:
+    """The names that a cell's top level defines; none for a cell that does not parse."""
+    try:
+        body = ast.parse(code).body
+    except SyntaxError:
+        return set()
+    names = {node.name for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)}
+    for node in body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        names |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return names
+
+
+def _module(package: str, path: Path) -> ModuleType:
+    name = f"{package}.{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.exists():
+        raise ValueError(f"{path} is missing: a lab's folder needs its check definitions")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

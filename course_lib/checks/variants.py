@@ -1,0 +1,97 @@
+"""Runs a lab's notebook, as it is or with one answer replaced, against chosen cases. For code we trust: in this process.
+
+It shows what the solution scores, what the untouched release scores, and what each known-wrong answer loses.
+"""
+
+import contextlib
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from course_lib.checks.cases import Case
+from course_lib.checks.definition import Check, Lab, Mistake
+from course_lib.checks.judging import CheckResult, judge
+from course_lib.checks.labs import KnownWrong, defined_names, known_wrong
+from course_lib.checks.notebook import answering
+from course_lib.checks.perform import ask_here
+
+CasesOf = Callable[[Check], list[Case]]
+
+
+class Recorder:
+    """Stands where a notebook's `check` stands: judges each check line and remembers the result."""
+
+    def __init__(self, lab: Lab, cases_of: CasesOf) -> None:
+        self._lab, self._cases_of = lab, cases_of
+        self.results: dict[str, CheckResult] = {}
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name not in self._lab.checks:
+            raise AttributeError(f"lab {self._lab.name!r} has no check {name!r}")
+        check = self._lab.checks[name]
+
+        def look(*targets: Any) -> None:
+            cases = self._cases_of(check)
+            ask = lambda steps: ask_here(steps, targets, self._lab.provides, check.refuses)  # noqa: E731
+            self.results[name] = judge(check, cases, ask)
+
+        return look
+
+    def progress(self) -> None:
+        """Nothing to show: nobody is looking."""
+
+
+def solution_cells(folder: Path | str) -> list[str]:
+    """The code cells of the author's notebook."""
+    folder = Path(folder)
+    import jupytext
+
+    return _code_cells(jupytext.read(folder / f"{folder.name}.py"))
+
+
+def release_cells(path: Path | str) -> list[str]:
+    """The code cells of a released or submitted notebook."""
+    import nbformat
+
+    return _code_cells(nbformat.read(Path(path), as_version=4))
+
+
+def replaced(cells: list[str], wrong: KnownWrong) -> list[str]:
+    """The notebook with a known-wrong answer laid over each cell that defines what it replaces."""
+    here = [bool(defined_names(cell) & set(wrong.replaces)) for cell in cells]
+    if not any(here):
+        raise ValueError(
+            f"known-wrong answer {wrong.name!r} replaces {list(wrong.replaces)}; no cell of the solution defines them"
+        )
+    return [f"{cell}\n{wrong.code}" if hit else cell for cell, hit in zip(cells, here, strict=True)]
+
+
+def run(cells: list[str], lab: Lab, cases_of: CasesOf) -> dict[str, CheckResult]:
+    """The results of every check line that was reached. A cell that fails costs what depends on it, as in a notebook."""
+    recorder = Recorder(lab, cases_of)
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    with answering(recorder), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        for number, cell in enumerate(cells):
+            with contextlib.suppress(Exception):
+                exec(compile(cell, f"<cell {number}>", "exec"), namespace)
+    return recorder.results
+
+
+def mistakes(lab: Lab, folder: Path | str) -> list[Mistake]:
+    """What each known-wrong answer of the folder gives on the visible cases, where a visible case tells it from a right one."""
+    cells, found = solution_cells(folder), []
+    for wrong in known_wrong(folder):
+        results = run(replaced(cells, wrong), lab, lambda check: check.visible_cases())
+        outcomes = {
+            name: {case.name: case.fingerprint for case in result.cases}
+            for name, result in results.items()
+            if not result.passed
+        }
+        if outcomes:
+            found.append(Mistake(wrong.text, outcomes))
+    return found
+
+
+def _code_cells(notebook: Any) -> list[str]:
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
