@@ -61,7 +61,9 @@ def selfcheck(folder: Path, release: Path, seeds: list[int]) -> Iterator[Row]:
     yield _row("solution", "the author's answers", lab, folder, cells, full, seeds)
     nothing = dict.fromkeys(full, 0.0)
     if release.exists():
-        yield _row("release", "the notebook as handed out", lab, folder, variants.release_cells(release), nothing, seeds[:1])
+        yield _row(
+            "release", "the notebook as handed out", lab, folder, variants.release_cells(release), nothing, seeds[:1]
+        )
     else:
         yield Row("release", "the notebook as handed out", {}, nothing, [f"{release} is missing: run `course sync`"])
     for wrong in labs.known_wrong(folder):

@@ -8,6 +8,7 @@ import numpy as np
 
 from course_lib.checks.judging import CaseResult, CheckResult
 
+PRINTED_LINES = 4
 GRID = 16  # the picture of an array has at most this many cells a side
 OK, WRONG, MISSING = "#009E73", "#D55E00", "#0072B2"  # Okabe–Ito green, vermilion, blue
 
@@ -56,7 +57,7 @@ class Report:
             (case.name for case in result.cases if case.difference and case.difference.wrong is not None), None
         )
         rows = "".join(_row(case, evidence, case.name == drawn) for case, evidence in _evidence(result))
-        table = f'<table style="margin:0.4em 0;border-collapse:collapse;text-align:left">{rows}</table>'
+        table = f'<table style="margin:0.4em 0;border-collapse:collapse;text-align:left;font-size:14px">{rows}</table>'
         help_lines = "".join(
             f"<p style='margin:0.3em 0'><b>{title}:</b> {escape(text)}</p>" for title, text in self._help()
         )
@@ -67,7 +68,7 @@ class Report:
         lines = []
         printed = next((case.printed for case in self.result.cases if case.printed and not case.passed), None)
         if printed:
-            lines.append(("Your code printed", printed.strip().splitlines()[-1][:200]))
+            lines.append(("Your code printed", " ⏎ ".join(printed.split("\n")[-PRINTED_LINES - 1 :]).strip(" ⏎")))
         if self.hint:
             lines.append(("Hint", self.hint))
         if self.mistake:
@@ -114,7 +115,7 @@ def _row(case: CaseResult, evidence: str, with_picture: bool) -> str:
         evidence += f"<br>{_picture(case.difference.wrong)}"
     return (
         f"<tr><td {cell}><span style='color:{colour};font-weight:600'>{mark}</span></td>"
-        f"<td {cell}>{escape(case.name)}</td><td {cell}>{evidence}</td></tr>"
+        f"<td {cell}><span style='white-space:nowrap'>{escape(case.name)}</span></td><td {cell}>{evidence}</td></tr>"
     )
 
 
@@ -139,8 +140,7 @@ def _picture(wrong: np.ndarray) -> str:
                 count += 1
     width, height = len(columns) * side, len(rows) * side
     shrunk = "" if grid.shape == (len(rows), len(columns)) else f", drawn as {len(rows)}×{len(columns)} blocks"
-    shape = "×".join(map(str, wrong.shape))
-    label = f"Where the {shape} result is wrong{shrunk}: {count} of {len(rows) * len(columns)} squares marked"
+    label = f"Where the result of shape {wrong.shape} is wrong{shrunk}: {count} of {len(rows) * len(columns)} squares marked"
     key = "■ wrong" + (" · × not a number" if np.any(np.isnan(grid)) else "")
     return (
         f'<svg role="img" aria-label="{label}" width="{width + 2}" height="{height + 2}" '
