@@ -8,7 +8,9 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from course_lib.checks import labs, variants
 from course_lib.checks.definition import Check, Lab
@@ -100,7 +102,7 @@ def _row(name: str, text: str, lab: Lab, folder: Path, cells: list[str], wanted:
 
 def _apart(folder: Path, cells: list[str], seeds: list[int]) -> list[Scores | str]:
     """The scores of one notebook under each seed, computed in a process of its own; a text says what stopped it."""
-    context = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
+    context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run_into, args=(sender, folder, cells, seeds), daemon=True)
     process.start()
@@ -120,10 +122,14 @@ def _apart(folder: Path, cells: list[str], seeds: list[int]) -> list[Scores | st
     return results + ["not run"] * (len(seeds) - len(results))
 
 
-def _run_into(sender: multiprocessing.connection.Connection, folder: Path, cells: list[str], seeds: list[int]) -> None:
+def _run_into(sender: Connection, folder: Path, cells: list[str], seeds: list[int]) -> None:
     lab = labs.load(folder)
     for seed in seeds:
-        results = variants.run(cells, lab, _cases_of(seed))
+        try:
+            results = variants.run(cells, lab, _cases_of(seed))
+        except Exception as error:  # the author's cases, not an answer: a notebook's own errors do not come this far
+            sender.send(f"the lab's cases could not be made: {type(error).__name__}: {error}")
+            continue
         sender.send({name: result.score for name, result in results.items()})
     sender.close()
 

@@ -120,7 +120,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Step:
-    """One call (`kind` "call"), one look at a value or attribute ("read"), or many calls in a row ("many")."""
+    """One call (`kind` "call"), a look at a value or attribute ("read"), many calls ("many"), or a value to keep ("put")."""
 
     kind: str
     target: int | str
@@ -221,6 +221,11 @@ def call(
 def read(target: int | str, attribute: str | None = None, *, expect: Any = NOTHING, bound: Bound | None = None) -> Step:
     """A step that looks at a target itself or at an attribute of it."""
     return Step("read", target, name=attribute, expect=_expectation(expect, bound, None))
+
+
+def put(name: str, value: Any) -> Step:
+    """A step that keeps a value, an array that is to be shared say, in the register `name`."""
+    return Step("put", 0, (value,), keep=name)
 
 
 def given(function: Callable) -> Given:

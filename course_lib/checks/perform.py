@@ -132,8 +132,11 @@ def _perform_step(step: Step, registers: dict[int | str, Any], guard: Guard) -> 
     with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
         try:
             args = _resolved(step.args, registers)
-            if step.kind == "read":
+            if step.kind == "put":
+                (value,) = args
+            elif step.kind == "read":
                 value = _subject(step, registers)
+                value = None if value is ... else value  # both are ways to leave a blank
             elif step.kind == "many":
                 stacked, fixed = args
                 value = _many(registers[step.target], stacked, fixed, guard)
@@ -174,12 +177,13 @@ def _subject(step: Step, registers: dict[int | str, Any]) -> Any:
     return getattr(subject, step.name) if step.name else subject
 
 
-def _many(function: Callable, stacked: tuple, fixed: tuple, guard: Guard) -> np.ndarray:
+def _many(function: Callable, stacked: tuple, fixed: tuple, guard: Guard) -> np.ndarray | None:
     results = []
     for i, row in enumerate(zip(*stacked, strict=True)):
         with guard if i < GUARDED_CALLS else contextlib.nullcontext():
             results.append(function(*row, *fixed))
-    return np.asarray(results)
+    # A forgotten `return` is said as such, not as an array of objects.
+    return None if any(result is None for result in results) else np.asarray(results)
 
 
 def _resolved(value: Any, registers: dict[int | str, Any]) -> Any:

@@ -23,7 +23,9 @@ class Recorder:
     """Stands where a notebook's `check` stands: judges each check line and remembers the result."""
 
     def __init__(self, lab: Lab, cases_of: CasesOf) -> None:
-        self._lab, self._cases_of = lab, cases_of
+        self._lab = lab
+        # All of them now: a case that cannot be made is the author's fault and must not look like a wrong answer.
+        self._cases = {check.name: cases_of(check) for check in lab.checks.values()}
         self.results: dict[str, CheckResult] = {}
 
     def __getattr__(self, name: str) -> Callable[..., None]:
@@ -32,9 +34,8 @@ class Recorder:
         check = self._lab.checks[name]
 
         def look(*targets: Any) -> None:
-            cases = self._cases_of(check)
             ask = lambda steps: ask_here(steps, targets, self._lab.provides, check.refuses)  # noqa: E731
-            self.results[name] = judge(check, cases, ask)
+            self.results[name] = judge(check, self._cases[name], ask)
 
         return look
 

@@ -1,0 +1,10 @@
+"""Counts the heads of one layer and forgets that there are several layers."""
+
+replaces = ["score_entries"]
+loses = {"score_entries": 2.0}
+
+
+def score_entries(n, n_heads, n_layers, causal):
+    if n < 0:
+        raise ValueError(f"n is {n}, needs to be at least 0")
+    return n_heads * (n * (n + 1) // 2 if causal else n * n)
