@@ -1,0 +1,45 @@
+"""Puts a lab into an nbgrader course: the author's notebook, the students' notebook, and the gradebook's entries.
+
+nbgrader grades inside a folder of its own, which this makes: `source/` and `release/` with the lab, `gradebook.db`, and a
+configuration. The students' notebook is the one in `labs/`, byte for byte, so that what is handed out from anywhere is
+what the gradebook knows.
+"""
+
+from pathlib import Path
+
+from course_lib.house import sync
+
+CONFIG = """\
+c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = "course"
+c.CourseDirectory.root = {root!r}
+# A cell that runs longer than this many seconds is stopped; what stands before it keeps its points.
+c.ExecutePreprocessor.timeout = 60
+c.ExecutePreprocessor.interrupt_on_timeout = True
+"""
+
+
+def release(folder: Path, course: Path) -> Path:
+    """Enters the lab of an author's `folder` into the nbgrader course at `course`, and returns the notebook to hand out.
+
+    Raises ValueError when the released notebook does not follow from its source, or `course` holds something else.
+    """
+    from course_lib.house import notebooks
+    from course_lib.house.release import release as student_form
+
+    course = course.resolve()
+    if course.exists() and any(course.iterdir()) and not (course / "nbgrader_config.py").exists():
+        raise ValueError(f"{course} is not an nbgrader course and not empty: name a new folder")
+    root = folder.parents[1]
+    lab, source = sync.marked_notebook(root, folder)
+    handed_out = root / "labs" / lab.name / f"{lab.name}.ipynb"
+    if sync.run(root, check=True):
+        raise ValueError("generated files are out of date: run `course sync` first")
+    config = course / "nbgrader_config.py"
+    if not config.exists():
+        sync.write(config, CONFIG.format(root=str(course)))
+    sync.write(course / "source" / lab.name / f"{lab.name}.ipynb", notebooks.text(source))
+    student_form(source, lab.name, database=f"sqlite:///{course / 'gradebook.db'}")
+    product = course / "release" / lab.name / f"{lab.name}.ipynb"
+    sync.write(product, handed_out.read_text(encoding="utf-8"))
+    return product
