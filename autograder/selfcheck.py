@@ -135,4 +135,4 @@ def _run_into(sender: Connection, folder: Path, cells: list[str], seeds: list[in
 
 
 def _cases_of(seed: int) -> Callable[[Check], list]:
-    return lambda check: check.visible_cases(seed) + check.hidden_cases(seed)
+    return lambda check: check.graded_cases(seed)

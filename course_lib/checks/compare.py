@@ -1,5 +1,7 @@
 """What a step gave beside what it should give: equal or not, and if not, the most telling difference in one line."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 
 from course_lib.checks.cases import (
     EXACT,
+    LARGEST_BITS,
     Between,
     Bound,
     Close,
@@ -58,6 +61,8 @@ def difference(outcome: Outcome, expect: Expectation | None) -> Difference | Non
 def value_difference(got: Any, want: Any, bound: Bound = EXACT, path: str = "") -> Difference | None:
     """Compares plain data. A list may stand for a tuple, and a list of numbers for an array; a bool is not a number."""
     where = f"at {path}: " if path else ""
+    if got is None and want is not None:
+        return Difference(f"{where}got {describe(got)}, expected {describe(want)}")
     if isinstance(want, np.ndarray | Tensor):
         return _array_difference(got, want, bound, where)
     if isinstance(got, Tensor):
@@ -79,28 +84,46 @@ def value_difference(got: Any, want: Any, bound: Bound = EXACT, path: str = "") 
         pairs = ((f"{path}[{key!r}]", got[key], want[key]) for key in want)
         return next((found for at, a, b in pairs if (found := value_difference(a, b, bound, at))), None)
     if _is_number(want) and _is_number(got):
-        return _array_difference(np.asarray(got), np.asarray(want), bound, where)
+        return _number_difference(got, want, bound, where)
     if type(got) is type(want) and got == want:
         return None
     return Difference(f"{where}got {show(got)}, expected {show(want)}")
 
 
-def unchanged(before: tuple, after: tuple | None) -> Difference | None:
-    """Whether the arguments that a step was given are what they were."""
+def unchanged(before: tuple, after: tuple | None, names: Sequence = ()) -> Difference | None:
+    """Whether arguments are what they were before a call; `names` says what to call each, by default its number."""
     for i, (old, new) in enumerate(zip(before, after or (), strict=False)):
-        if new is not None and not isinstance(old, Register | Given) and value_difference(new, old):
-            return Difference(f"changes its argument {i + 1}, which belongs to the caller: work on a copy")
+        if new is not None and not _same(old, new):
+            name = names[i] if names else i + 1
+            return Difference(f"changes its argument {name}, which belongs to the caller: work on a copy")
     return None
+
+
+def _same(old: Any, new: Any) -> bool:
+    if isinstance(old, Register | Given):
+        return True  # an object of the student's own, or a function
+    if isinstance(old, list | tuple):
+        return type(old) is type(new) and len(old) == len(new) and all(map(_same, old, new))
+    if isinstance(old, dict):
+        return isinstance(new, dict) and old.keys() == new.keys() and all(_same(old[key], new[key]) for key in old)
+    return value_difference(new, old) is None
 
 
 def show(value: Any) -> str:
     """A value in at most one short line."""
     if isinstance(value, Tensor):
         value = value.array
+    if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
+        return f"a whole number of {value.bit_length():,} bits"
     if isinstance(value, np.ndarray):
         text = np.array2string(value, precision=4, threshold=6, edgeitems=2, separator=" ").replace("\n", "")
+    elif isinstance(value, float):
+        text = f"{value:.6g}"
     else:
-        text = f"{value:.6g}" if isinstance(value, float) else repr(value)
+        try:
+            text = repr(value)
+        except ValueError:  # a list that holds a whole number too long to print
+            text = f"a {type(value).__name__} of {len(value)} items"
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
@@ -121,6 +144,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | complex) and not isinstance(value, bool)
 
 
+def _number_difference(got: Any, want: Any, bound: Bound, where: str) -> Difference | None:
+    if got == want or (got != got and want != want):
+        return None
+    try:
+        error = abs(got - want)
+        allowed = bound.absolute + (bound.relative * abs(want) if abs(want) < math.inf else 0.0)
+    except OverflowError:  # beyond a float, where only equality is close
+        error, allowed = math.inf, 0.0
+    if not bound.exact and error <= allowed:
+        return None
+    return Difference(f"{where}got {show(got)}, expected {show(want)}{_limit_text(allowed, bound)}")
+
+
 def _array_difference(got: Any, want: Any, bound: Bound, where: str) -> Difference | None:
     reference = want.array if isinstance(want, Tensor) else want
     if isinstance(want, Tensor) and not isinstance(got, Tensor):
@@ -132,7 +168,7 @@ def _array_difference(got: Any, want: Any, bound: Bound, where: str) -> Differen
         return Difference(f"{where}got entries of type {array.dtype}, expected {reference.dtype}")
     if array.shape != reference.shape:
         return Difference(f"{where}shape {array.shape}, expected {reference.shape}")
-    if reference.dtype == bool or (bound == EXACT and reference.dtype.kind in "iu" and array.dtype.kind in "iu"):
+    if reference.dtype == bool or (bound.exact and reference.dtype.kind in "iu" and array.dtype.kind in "iu"):
         return _entry_difference(array, reference, np.where(array == reference, 0.0, np.inf), bound, where)
     wide = complex if "c" in (array.dtype.kind, reference.dtype.kind) else float
     a, b = array.astype(wide), reference.astype(wide)
@@ -145,7 +181,7 @@ def _array_difference(got: Any, want: Any, bound: Bound, where: str) -> Differen
 def _entry_difference(
     got: np.ndarray, want: np.ndarray, error: np.ndarray, bound: Bound, where: str
 ) -> Difference | None:
-    magnitude = np.abs(want).astype(float) if want.dtype != bool else np.zeros(want.shape)
+    magnitude = np.abs(want.astype(complex))  # not of the integers themselves: −(−128) is no int8
     allowed = bound.absolute + bound.relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
     with np.errstate(invalid="ignore"):
         fine = error <= allowed
@@ -192,8 +228,12 @@ def _dtype_difference(got: Any, dtype: str | None) -> Difference | None:
 
 
 def _raises_difference(outcome: Outcome, expect: Raises) -> Difference | None:
+    if outcome.unsendable:
+        return Difference(outcome.unsendable)
     if outcome.raised is None:
         return Difference(f"raises nothing, expected a {expect.error}")
+    if outcome.raised["kinds"][0] == "NotImplementedError":  # what a stub raises is never the answer
+        return Difference(_raised_text(outcome.raised))
     if expect.error not in outcome.raised["kinds"]:
         return Difference(f"{_raised_text(outcome.raised)}; expected a {expect.error}")
     absent = [word for word in expect.mentions if word.casefold() not in outcome.raised["text"].casefold()]

@@ -38,6 +38,14 @@ class Check:
         """The cases that only grading runs."""
         return [case for maker in self.hidden for case in self._drawn(maker, seed)]
 
+    def graded_cases(self, seed: int) -> list[Case]:
+        """What grading runs under a secret seed: both kinds."""
+        cases = self.visible_cases(seed) + self.hidden_cases(seed)
+        names = [case.name for case in cases]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"check {self.name!r} has two cases called {twice[0]!r}")
+        return cases
+
     def _drawn(self, maker: CaseMaker, seed: int) -> list[Case]:
         # Sent through the wire once, so that an author learns here that a case is not plain data.
         cases = [loads(dumps(case, RECORDS), RECORDS) for case in maker(Draw(seed, self.name))]
@@ -139,5 +147,7 @@ class Lab:
         self.written_items[name] = Written(name, sum(rubric.values()), rubric)
 
     def _new(self, name: str) -> None:
+        if name == "progress":
+            raise ValueError("an item cannot be called 'progress': check.progress() shows the state of the lab")
         if name in self.checks or name in self.written_items:
             raise ValueError(f"lab {self.name!r} has two items called {name!r}")

@@ -1,11 +1,12 @@
 """The verdict: what each case's outcomes are worth. Nothing of a student's runs here."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks.cases import Bound, Case, Raises, Sealed, Step, seal
+from course_lib.checks.cases import Bound, Case, Sealed, Step, seal
 from course_lib.checks.compare import Difference, difference, unchanged, value_difference
 from course_lib.checks.definition import Check, Mistake
 from course_lib.checks.perform import Outcome
@@ -38,7 +39,12 @@ class CheckResult:
 
     @property
     def score(self) -> float:
-        return round(self.check.points * sum(case.passed for case in self.cases) / len(self.cases), 2)
+        """The points earned, to a hundredth; all of them only when every case passes."""
+        points = self.check.points
+        if self.passed:
+            return points
+        share = points * sum(case.passed for case in self.cases) / len(self.cases)
+        return round(share, 2) if round(share, 2) < points else math.floor(share * 100) / 100
 
     @property
     def passed(self) -> bool:
@@ -69,7 +75,7 @@ def fingerprint(step: Step, outcome: Outcome) -> object:
         return ("raised", outcome.raised["kinds"][0])
     if isinstance(step.expect, Sealed):
         return ("sealed", _sealed_print(outcome.value, step.expect))
-    if step.unchanged and unchanged(step.args, outcome.args_after):
+    if _changed(step, outcome):
         return ("changed", outcome.value)
     return ("gave", outcome.value)
 
@@ -85,9 +91,16 @@ def recognise(result: CheckResult, mistakes: list[Mistake]) -> str | None:
 
 def _wrong(step: Step, outcome: Outcome) -> Difference | None:
     found = difference(outcome, step.expect)
-    if found is None and step.unchanged and not isinstance(step.expect, Raises):
-        found = unchanged(step.args, outcome.args_after)
-    return found
+    return found or _changed(step, outcome)
+
+
+def _changed(step: Step, outcome: Outcome) -> Difference | None:
+    if outcome.args_after is None:  # not asked for, or the step raised
+        return None
+    args, kwargs = outcome.args_after
+    named = step.kwargs or {}
+    after = (*args, *(kwargs.get(name) for name in named))
+    return unchanged((*step.args, *named.values()), after, [*range(1, len(step.args) + 1), *named])
 
 
 def _sealed_print(value: object, expect: Sealed) -> str:

@@ -7,9 +7,11 @@ solutions/<lab>/known_wrong/    one plausible mistake a file
 """
 
 import ast
+import contextlib
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -37,7 +39,7 @@ def load(folder: Path | str) -> Lab:
     module = ModuleType(package)
     module.__path__ = [str(folder)]
     sys.modules[package] = module
-    lab = _module(package, folder / "checks.py").lab
+    lab = getattr(_module(package, folder / "checks.py"), "lab", None)
     if not isinstance(lab, Lab):
         raise ValueError(f"{folder / 'checks.py'} must define lab = Lab(…), got {type(lab).__name__}")
     if lab.name != folder.name:
@@ -71,10 +73,12 @@ def _known_wrong(path: Path) -> KnownWrong:
             and isinstance(node.targets[0], ast.Name)
             and node.targets[0].id in ("replaces", "loses")
         ):
-            constants[node.targets[0].id] = ast.literal_eval(node.value)
+            with contextlib.suppress(ValueError):
+                constants[node.targets[0].id] = ast.literal_eval(node.value)
     text = " ".join((ast.get_docstring(tree) or "").split())
     replaces, loses = constants.get("replaces"), constants.get("loses")
-    if not text or not replaces or not loses or not isinstance(loses, dict):
+    numbers = isinstance(loses, dict) and all(isinstance(points, int | float) for points in loses.values())
+    if not text or not replaces or not loses or not numbers:
         raise ValueError(
             f"{path} needs a docstring that names the mistake, `replaces = [names]` and `loses = {{check: points}}`"
         )
@@ -95,8 +99,19 @@ def defined_names(code: str) -> set[str]:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
-        names |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+        names |= {name for target in targets for name in _assigned(target)}
     return names
+
+
+def _assigned(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment's left side binds; `table[0] = …` and `model.weight = …` bind none."""
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Starred):
+        yield from _assigned(target.value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for part in target.elts:
+            yield from _assigned(part)
 
 
 def _module(package: str, path: Path) -> ModuleType:

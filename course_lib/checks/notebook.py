@@ -16,7 +16,7 @@ from course_lib.checks import frozen
 from course_lib.checks.definition import Check, Lab
 from course_lib.checks.judging import CheckResult, judge, recognise
 from course_lib.checks.perform import ask_here
-from course_lib.checks.report import Report, progress_html, progress_text
+from course_lib.checks.report import Report, points_text, progress_html, progress_text
 
 HINT_FROM, MISTAKE_FROM = 2, 3  # the failed attempt from which each step of help is given
 
@@ -25,7 +25,8 @@ _answering: ContextVar[Any] = ContextVar("answering", default=None)
 
 def lab(name: str) -> Any:
     """What the check lines of lab `name` are called on. Raises ValueError for a lab that is not there."""
-    return _answering.get() or Checker(frozen.load(name))
+    other = _answering.get()
+    return Checker(frozen.load(name)) if other is None else other
 
 
 @contextlib.contextmanager
@@ -96,13 +97,20 @@ class Checker:
                 note += f"; builds on {', '.join(waiting)}"
             score = result.score if result else 0.0
             mark = "✓" if result and result.passed else "·" if result is None else "✗"
-            rows.append({"mark": mark, "name": check.name, "points": f"{score:g} / {check.points:g}", "note": note})
+            rows.append(
+                {
+                    "mark": mark,
+                    "name": check.name,
+                    "points": f"{points_text(score)} / {points_text(check.points)}",
+                    "note": note,
+                }
+            )
         for item in self._lab.written_items.values():
             rows.append(
                 {
                     "mark": "✎",
                     "name": item.name,
-                    "points": f"– / {item.points:g}",
+                    "points": f"– / {points_text(item.points)}",
                     "note": "in words; a person reads it",
                 }
             )
@@ -111,7 +119,7 @@ class Checker:
             {
                 "mark": "",
                 "name": "so far",
-                "points": f"{total:g} / {self._lab.points:g}",
+                "points": f"{points_text(round(total, 2))} / {points_text(self._lab.points)}",
                 "note": "on the visible cases",
             }
         )

@@ -7,17 +7,16 @@ type and text; whether that is right is decided elsewhere.
 import contextlib
 import io
 import linecache
-import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.cases import RECORDS, Given, Register, Step
-from course_lib.checks.values import Unsendable, dumps, loads, to_torch
+from course_lib.checks.guard import Guard
+from course_lib.checks.values import Unsendable, dumps, is_tensor, loads, to_torch
 
 PRINTED_LIMIT = 4_000
 TEXT_LIMIT = 500
@@ -32,12 +31,11 @@ class Outcome:
     raised: dict | None = None  # kinds (the exception's type and its bases, by name), text, line
     refused: str | None = None  # a library function that the answer was to write itself
     unsendable: str | None = None
-    args_after: tuple | None = None
+    args_after: tuple | None = None  # positional and keyword arguments, as the call left them
     printed: str = ""
 
 
 OUTCOME = {"Outcome": Outcome}
-Mutable = list | dict | set | np.ndarray
 
 
 def perform(
@@ -59,94 +57,29 @@ def ask_here(
     return perform(sent, targets, provides, refuses)
 
 
-class Guard:
-    """Notices when an answer calls a library function that it was to write itself.
-
-    Inside `with guard:` every call in this thread is looked at. Refused are the functions of `course_lib` that the lab does
-    not provide, when called by anything but the library itself, and the functions named in `refuses`, whoever calls them.
-    """
-
-    def __init__(self, provides: tuple[str, ...], refuses: tuple[str, ...]) -> None:
-        self.provides = provides
-        self.refused_objects = {name: found for name in refuses if (found := _find(name)) is not None}
-        self.refused_codes: dict[CodeType, str] = {
-            found.__code__: name for name, found in self.refused_objects.items() if hasattr(found, "__code__")
-        }
-        self.caught: str | None = None
-
-    def __enter__(self) -> "Guard":
-        self.previous = sys.getprofile()
-        sys.setprofile(self._look)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        sys.setprofile(self.previous)
-
-    def _look(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            self._look_at_python(frame)
-        elif event == "c_call" and self.refused_objects:
-            owner = getattr(type(getattr(argument, "__self__", None)), getattr(argument, "__name__", ""), None)
-            for name, found in self.refused_objects.items():
-                if argument is found or owner is found:
-                    self.caught = name
-
-    def _look_at_python(self, frame: FrameType) -> None:
-        code = frame.f_code
-        if code in self.refused_codes:
-            self.caught = self.refused_codes[code]
-            return
-        module = frame.f_globals.get("__name__") or ""
-        if (
-            not module.startswith("course_lib.")
-            or module in (__name__, "course_lib.given")
-            or code.co_name == "<module>"
-        ):
-            return
-        caller = frame.f_back.f_globals.get("__name__") or "" if frame.f_back else ""
-        if caller.startswith("course_lib.") and caller != __name__:
-            return  # the library calling itself, on behalf of something that was allowed
-        name = f"{module}.{code.co_qualname}"
-        if not any(name == allowed or name.startswith(allowed + ".") for allowed in self.provides):
-            self.caught = name
-
-
-def _find(name: str) -> Any:
-    """The object of a dotted name, if its module has been imported: an answer cannot call what nobody imported."""
-    parts = name.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        if module := sys.modules.get(".".join(parts[:cut])):
-            found: Any = module
-            for part in parts[cut:]:
-                found = getattr(found, part, None)
-            return found
-    return None
-
-
 def _perform_step(step: Step, registers: dict[int | str, Any], guard: Guard) -> Outcome:
     stream = io.StringIO()
     args: tuple = ()
+    kwargs: dict = {}
     value: Any = None
-    raised: dict | None = None
+    raised = unsendable = None
     # A warning on stderr would cost the student the cell's points under nbgrader, so both streams are collected.
     with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
         try:
             args = _resolved(step.args, registers)
-            if step.kind == "put":
-                (value,) = args
-            elif step.kind == "read":
-                value = _subject(step, registers)
-                value = None if value is ... else value  # both are ways to leave a blank
+            kwargs = _resolved(step.kwargs or {}, registers)
+            with guard:
+                subject = args[0] if step.kind == "put" else _subject(step, registers)
+            if step.kind in ("put", "read"):
+                value = None if subject is ... else subject  # both are ways to leave a blank
+            elif not callable(subject):
+                unsendable = f"got {_shown(subject)}, where a function or class is needed"
             elif step.kind == "many":
+                guard.look_at(subject)
                 stacked, fixed = args
-                value = _many(registers[step.target], stacked, fixed, guard)
+                value = _many(subject, stacked, fixed, guard)
             else:
-                kwargs = _resolved(step.kwargs or {}, registers)
-                subject = _subject(step, registers)
-                if not callable(subject):
-                    return Outcome(
-                        unsendable=f"got {type(subject).__name__} {subject!r:.40}, where a function or class is needed"
-                    )
+                guard.look_at(subject)
                 with guard:
                     value = subject(*args, **kwargs)
         except KeyboardInterrupt:
@@ -154,22 +87,21 @@ def _perform_step(step: Step, registers: dict[int | str, Any], guard: Guard) -> 
         except BaseException as error:
             raised = _described(error)
     printed = stream.getvalue()[:PRINTED_LIMIT]
-    if raised is not None:
-        return Outcome(raised=raised, refused=guard.caught, printed=printed)
+    if raised or unsendable:
+        return Outcome(raised=raised, unsendable=unsendable, refused=guard.caught, printed=printed)
     if step.keep:
         registers[step.keep] = value
-    args_after = tuple(part if isinstance(part, Mutable) or _is_tensor(part) else None for part in args)
     outcome = Outcome(
         value=value if step.wanted else None,
         refused=guard.caught,
-        args_after=args_after if step.unchanged and step.kind == "call" else None,
+        args_after=_returnable((args, kwargs)) if step.unchanged and step.kind == "call" else None,
         printed=printed,
     )
     try:
         # A copy, now: what a step returned may be changed by the next one.
         return loads(dumps(outcome, OUTCOME), OUTCOME)
     except Unsendable as error:
-        return Outcome(unsendable=str(error), printed=printed)
+        return Outcome(unsendable=str(error), refused=guard.caught, printed=printed)
 
 
 def _subject(step: Step, registers: dict[int | str, Any]) -> Any:
@@ -198,8 +130,14 @@ def _resolved(value: Any, registers: dict[int | str, Any]) -> Any:
     return value
 
 
-def _is_tensor(value: Any) -> bool:
-    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+def _returnable(value: Any) -> Any:
+    """What of an argument can be looked at again after the call: functions and objects become None."""
+    if type(value) in (list, tuple):
+        return type(value)(_returnable(part) for part in value)
+    if type(value) is dict:
+        return {key: _returnable(part) for key, part in value.items()}
+    plain = isinstance(value, bool | int | float | complex | str | bytes | set | np.ndarray | np.generic)
+    return value if plain or is_tensor(value) else None
 
 
 def _described(error: BaseException) -> dict:
@@ -209,4 +147,16 @@ def _described(error: BaseException) -> dict:
             line = {"function": frame.f_code.co_name, "number": number - frame.f_code.co_firstlineno + 1}
             line["source"] = linecache.getline(frame.f_code.co_filename, number).strip()
     kinds = [kind.__name__ for kind in type(error).__mro__[:-1]]
-    return {"kinds": kinds, "text": str(error)[:TEXT_LIMIT], "line": line}
+    return {"kinds": kinds, "text": _text(error), "line": line}
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)[:TEXT_LIMIT]
+    except Exception:
+        return "(its text cannot be read)"
+
+
+def _shown(value: Any) -> str:
+    kind = type(value).__name__
+    return f"{value!r:.40} (type {kind})" if isinstance(value, int | float | str | None) else f"a value of type {kind}"

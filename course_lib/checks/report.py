@@ -23,7 +23,7 @@ class Report:
     in_notebook: bool = True
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, str]:
-        plain = f"{self.result.score:g}" if self.in_notebook else self.text()
+        plain = points_text(self.result.score) if self.in_notebook else self.text()
         return {"text/plain": plain, "text/html": self.html()}
 
     def __repr__(self) -> str:
@@ -33,7 +33,8 @@ class Report:
         """The report for a terminal."""
         result, width = self.result, 100
         mark = "✓" if result.passed else "✗"
-        right = f"{_passed(result)} of {len(result.cases)} cases · {result.score:g} / {result.check.points:g} points"
+        earned = f"{points_text(result.score)} / {points_text(result.check.points)} points"
+        right = f"{_passed(result)} of {len(result.cases)} cases · {earned}"
         lines = [f"{mark} {result.check.name}".ljust(width - len(right)) + right]
         for case, evidence in _evidence(result):
             lines.append(f"   {'✓' if case.passed else '✗'} {case.name}")
@@ -51,7 +52,7 @@ class Report:
             f'<div style="font-weight:600"><span style="color:{colour}">{"✓" if result.passed else "✗"}</span> '
             f"{escape(result.check.name)} <span style='font-weight:400'>({state}: {_passed(result)} of {len(result.cases)} cases,"
             f" "
-            f"{result.score:g} / {result.check.points:g} points)</span></div>"
+            f"{points_text(result.score)} / {points_text(result.check.points)} points)</span></div>"
         )
         drawn = next(
             (case.name for case in result.cases if case.difference and case.difference.wrong is not None), None
@@ -74,6 +75,11 @@ class Report:
         if self.mistake:
             lines.append(("This answer looks like one that makes a known mistake", self.mistake))
         return lines
+
+
+def points_text(points: float) -> str:
+    """Points as nbgrader reads them back: exactly, so that full marks are never a hair too many."""
+    return str(int(points)) if points == int(points) else repr(float(points))
 
 
 def progress_text(rows: list[dict]) -> str:

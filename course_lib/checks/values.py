@@ -12,7 +12,8 @@ that an answer is seen there exactly as it will be seen when it is graded.
 import base64
 import json
 import struct
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 MAX_HEADER = 4 << 20
 MAX_BODY = 64 << 20
 MAX_DEPTH = 40
+MAX_PARTS = 1_000_000
 DTYPES = frozenset(["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"])
 
 
@@ -40,85 +42,139 @@ class Tensor:
     dtype: str
 
 
-def pack(value: Any, buffers: list, records: Mapping[str, type] | None = None, depth: int = 0) -> Any:
-    """`value` as JSON-ready data; the bytes of its arrays are appended to `buffers`.
+class Packer:
+    """Turns a value into JSON-ready data; the bytes of its arrays collect in `buffers`.
 
-    `records` names the dataclasses that may travel as such. Raises Unsendable for anything that is not plain data, and
-    says what it was.
+    `records` names the dataclasses that may travel as such. `pack` raises Unsendable for anything that is not plain data,
+    and says what it was.
     """
-    if depth > MAX_DEPTH:
-        raise Unsendable(f"it is nested deeper than {MAX_DEPTH} levels")
 
-    def inner(part: Any) -> Any:
-        return pack(part, buffers, records, depth + 1)
+    def __init__(self, records: Mapping[str, type] | None = None) -> None:
+        self.buffers: list[bytes] = []
+        self._records = records or {}
+        self._parts = 0
 
-    kind = type(value)
-    if value is None or kind in (bool, str, float):
-        return value
-    if kind is int:
-        return value if -(2**63) <= value < 2**63 else {"$": "int", "v": hex(value)}
-    if kind is complex:
-        return {"$": "complex", "v": [value.real, value.imag]}
-    if kind is list:
-        return [inner(part) for part in value]
-    if issubclass(kind, tuple) and (kind is tuple or hasattr(kind, "_fields")):
-        return {"$": "tuple", "v": [inner(part) for part in tuple.__iter__(value)]}
-    if issubclass(kind, dict):
-        return {"$": "dict", "v": [[inner(key), inner(part)] for key, part in dict.items(value)]}
-    if kind in (set, frozenset):
-        return {"$": "set", "v": [inner(part) for part in sorted(value, key=repr)]}
-    if kind is bytes:
-        buffers.append(value)
-        return {"$": "bytes"}
-    if isinstance(value, np.generic):
-        return inner(value.item()) if value.dtype.kind in "biufc" else _refuse(f"a NumPy {value.dtype} scalar")
-    if isinstance(value, np.ndarray):
-        return _pack_array(np.ndarray.view(value, np.ndarray), buffers, "array")
-    if kind is Tensor:
-        return _pack_array(value.array, buffers, "tensor", t=value.dtype)
-    if kind.__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
-        return _pack_tensor(value, buffers)
-    if records and records.get(kind.__name__) is kind:
-        return {"$": kind.__name__, "v": [inner(getattr(value, field.name)) for field in fields(value)]}
-    return _refuse(f"a value of type {kind.__name__}")
+    def pack(self, value: Any, depth: int = 0) -> Any:
+        self._parts += 1
+        if depth > MAX_DEPTH or self._parts > MAX_PARTS:
+            raise Unsendable(f"it is nested deeper than {MAX_DEPTH} levels or has more than {MAX_PARTS:,} parts")
+        kind = type(value)
+        if value is None or kind in (bool, str, float):
+            return value
+        if kind is int:
+            return value if -(2**63) <= value < 2**63 else {"$": "int", "v": hex(value)}
+        if kind is complex:
+            return {"$": "complex", "v": [value.real, value.imag]}
+        if kind is list:
+            return self._all(value, depth)
+        if issubclass(kind, tuple) and (kind is tuple or hasattr(kind, "_fields") or kind.__name__ == "Size"):
+            return {"$": "tuple", "v": self._all(tuple.__iter__(value), depth)}
+        if issubclass(kind, dict):
+            return {"$": "dict", "v": [self._all(pair, depth) for pair in dict.items(value)]}
+        if kind in (set, frozenset):
+            return {"$": "set", "v": self._all(sorted(value, key=repr), depth)}
+        if kind is bytes:
+            self.buffers.append(value)
+            return {"$": "bytes"}
+        if isinstance(value, np.generic):
+            if value.dtype.kind not in "biufc":
+                _refuse(f"a NumPy {value.dtype} scalar")
+            plain = value.item()
+            return self.pack(float(plain) if isinstance(plain, np.generic) else plain, depth)
+        if isinstance(value, np.ndarray):
+            return self._array(np.ndarray.view(value, np.ndarray), "array")
+        if kind is Tensor:
+            return self._array(value.array, "tensor", t=value.dtype)
+        if is_tensor(value):
+            return self._tensor(value)
+        if self._records.get(kind.__name__) is kind:
+            parts = (getattr(value, field.name) for field in fields(value))
+            return {"$": kind.__name__, "v": self._all(parts, depth)}
+        return _refuse(f"a value of type {kind.__name__}")
+
+    def _all(self, parts: Iterable, depth: int) -> list:
+        return [self.pack(part, depth + 1) for part in parts]
+
+    def _array(self, array: np.ndarray, kind: str, **more: str) -> dict:
+        dtype = array.dtype.newbyteorder("<").str[1:]
+        if dtype not in DTYPES:
+            _refuse(f"an array of dtype {array.dtype}")
+        if array.nbytes > MAX_BODY:
+            raise Unsendable(f"it is too large ({array.nbytes / 1e6:.0f} MB, at most {MAX_BODY / 1e6:.0f} MB)")
+        self.buffers.append(np.ascontiguousarray(array, dtype="<" + dtype).tobytes())
+        return {"$": kind, "d": dtype, "s": list(array.shape), **more}
+
+    def _tensor(self, tensor: Any) -> dict:
+        import torch
+
+        if tensor.numel() * tensor.element_size() > MAX_BODY:
+            raise Unsendable(f"it is too large (at most {MAX_BODY / 1e6:.0f} MB)")
+        plain = torch.Tensor.detach(tensor).cpu().resolve_conj().resolve_neg()
+        # NumPy has no bfloat16; every bfloat16 is a float32.
+        array = plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
+        return self._array(array, "tensor", t=str(plain.dtype).removeprefix("torch."))
 
 
-def unpack(
-    value: Any,
-    buffers: Iterator[bytes],
-    records: Mapping[str, type] | None = None,
-    tensor: Callable[[np.ndarray, str], Any] = Tensor,
-) -> Any:
-    """The inverse of `pack`. `tensor` makes what stands for a torch tensor. Raises Malformed."""
+class Unpacker:
+    """The inverse of a Packer. `tensor` makes what stands for a torch tensor. `unpack` raises Malformed."""
 
-    def inner(part: Any) -> Any:
-        return unpack(part, buffers, records, tensor)
+    def __init__(
+        self, buffers: Iterable[bytes], records: Mapping[str, type] | None = None, tensor: Callable = Tensor
+    ) -> None:
+        self._buffers = iter(buffers)
+        self._records = records or {}
+        self._make_tensor = tensor
 
-    if isinstance(value, list):
-        return [inner(part) for part in value]
-    if not isinstance(value, dict):
-        return value
-    kind: str = value.get("$", "")
-    content: Any = value.get("v")
-    if kind == "tuple":
-        return tuple(inner(part) for part in content)
-    if kind == "dict":
-        return {inner(key): inner(part) for key, part in content}
-    if kind == "set":
-        return {inner(part) for part in content}
-    if kind == "int":
-        return int(content, 16)
-    if kind == "complex":
-        return complex(*content)
-    if kind == "bytes":
-        return bytes(next(buffers))
-    if kind == "array":
-        return _unpack_array(value, next(buffers))
-    if kind == "tensor":
-        return tensor(_unpack_array(value, next(buffers)), value["t"])
-    if records and kind in records:
-        return records[kind](*(inner(part) for part in content))
-    raise Malformed(f"unknown kind {kind!r}")
+    def unpack(self, value: Any, depth: int = 0) -> Any:
+        if depth > MAX_DEPTH:
+            raise Malformed(f"nested deeper than {MAX_DEPTH} levels")
+        if isinstance(value, list):
+            return self._all(value, depth)
+        if not isinstance(value, dict):
+            return value
+        kind: str = value.get("$", "")
+        content: Any = value.get("v")
+        if kind == "tuple":
+            return tuple(self._all(content, depth))
+        if kind == "dict":
+            return dict(tuple(self._all(pair, depth)) for pair in content)
+        if kind == "set":
+            return set(self._all(content, depth))
+        if kind == "int":
+            return int(content, 16)
+        if kind == "complex":
+            return complex(*content)
+        if kind == "bytes":
+            return bytes(self._next())
+        if kind == "array":
+            return self._array(value)
+        if kind == "tensor":
+            if type(value["t"]) is not str:
+                raise Malformed(f"a tensor of dtype {value['t']!r}")
+            return self._make_tensor(self._array(value), value["t"])
+        if kind in self._records:
+            return self._records[kind](*self._all(content, depth))
+        raise Malformed(f"unknown kind {kind!r}")
+
+    def _all(self, parts: list, depth: int) -> list:
+        return [self.unpack(part, depth + 1) for part in parts]
+
+    def _next(self) -> bytes:
+        for buffer in self._buffers:
+            return buffer
+        raise Malformed("fewer buffers than the header speaks of")
+
+    def _array(self, value: dict) -> np.ndarray:
+        shape, dtype = value["s"], value["d"]
+        if dtype not in DTYPES or len(shape) > 16 or any(type(size) is not int or size < 0 for size in shape):
+            raise Malformed(f"an array of shape {shape!r} and dtype {dtype!r}")
+        return np.frombuffer(bytearray(self._next()), "<" + dtype).reshape(shape)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether this is a torch tensor; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def to_torch(array: np.ndarray, dtype: str) -> Any:
@@ -129,14 +185,15 @@ def to_torch(array: np.ndarray, dtype: str) -> Any:
 
 
 def dumps(message: Any, records: Mapping[str, type] | None = None) -> bytes:
-    """One frame. Raises Unsendable when `message` is not plain data or is too large."""
-    buffers: list = []
-    body = pack(message, buffers, records)
-    header = json.dumps([body, [len(buffer) for buffer in buffers]], separators=(",", ":")).encode()
-    total = sum(len(buffer) for buffer in buffers)
-    if len(header) > MAX_HEADER or total > MAX_BODY:
-        raise Unsendable(f"it is too large ({(len(header) + total) / 1e6:.0f} MB, at most {MAX_BODY / 1e6:.0f} MB)")
-    return b"".join([struct.pack("<I", len(header)), header, *buffers])
+    """One frame. Raises Unsendable when `message` is not plain data or is too large, whatever it does when it is read."""
+    packer = Packer(records)
+    body = _packed(packer, message)
+    sizes = [len(buffer) for buffer in packer.buffers]
+    header = json.dumps([body, sizes], separators=(",", ":")).encode()
+    if len(header) > MAX_HEADER or sum(sizes) > MAX_BODY:
+        total = (len(header) + sum(sizes)) / 1e6
+        raise Unsendable(f"it is too large ({total:.0f} MB, at most {MAX_BODY / 1e6:.0f} MB)")
+    return b"".join([struct.pack("<I", len(header)), header, *packer.buffers])
 
 
 def loads(frame: bytes, records: Mapping[str, type] | None = None, tensor: Callable = Tensor) -> Any:
@@ -148,23 +205,38 @@ def loads(frame: bytes, records: Mapping[str, type] | None = None, tensor: Calla
         body, lengths = json.loads(frame[4 : 4 + length])
         if any(type(size) is not int or size < 0 for size in lengths) or 4 + length + sum(lengths) != len(frame):
             raise Malformed("buffer lengths that do not add up")
-        return unpack(body, _slices(frame, 4 + length, lengths), records, tensor)
+        return Unpacker(_slices(frame, 4 + length, lengths), records, tensor).unpack(body)
     except Malformed:
         raise
-    except (ValueError, TypeError, KeyError, StopIteration, RuntimeError, RecursionError, struct.error) as error:
+    except (ArithmeticError, ValueError, TypeError, LookupError, RuntimeError, AttributeError, struct.error) as error:
         raise Malformed(f"{type(error).__name__}: {error}") from None
 
 
 def to_json(message: Any, records: Mapping[str, type] | None = None) -> Any:
     """`message` as one JSON value, its buffers as base64: how visible cases are shipped."""
-    buffers: list = []
-    body = pack(message, buffers, records)
-    return {"value": body, "buffers": [base64.b64encode(buffer).decode() for buffer in buffers]}
+    packer = Packer(records)
+    body = _packed(packer, message)
+    return {"value": body, "buffers": [base64.b64encode(buffer).decode() for buffer in packer.buffers]}
 
 
 def from_json(data: Any, records: Mapping[str, type] | None = None, tensor: Callable = Tensor) -> Any:
-    """The inverse of `to_json`."""
-    return unpack(data["value"], iter([base64.b64decode(text) for text in data["buffers"]]), records, tensor)
+    """The inverse of `to_json`. Raises Malformed."""
+    try:
+        buffers = [base64.b64decode(text) for text in data["buffers"]]
+        return Unpacker(buffers, records, tensor).unpack(data["value"])
+    except Malformed:
+        raise
+    except (ArithmeticError, ValueError, TypeError, LookupError, RuntimeError, AttributeError) as error:
+        raise Malformed(f"{type(error).__name__}: {error}") from None
+
+
+def _packed(packer: Packer, message: Any) -> Any:
+    try:
+        return packer.pack(message)
+    except Unsendable:
+        raise
+    except (Exception, MemoryError, RecursionError) as error:  # a student's object may do anything when it is looked at
+        raise Unsendable(f"it cannot be read ({type(error).__name__})") from None
 
 
 def _refuse(what: str) -> Any:
@@ -175,29 +247,3 @@ def _slices(frame: bytes, start: int, lengths: list[int]) -> Iterator[bytes]:
     for length in lengths:
         yield frame[start : start + length]
         start += length
-
-
-def _pack_array(array: np.ndarray, buffers: list, kind: str, **more: str) -> dict:
-    dtype = array.dtype.newbyteorder("<").str[1:]
-    if dtype not in DTYPES:
-        _refuse(f"an array of dtype {array.dtype}")
-    shape = list(array.shape)
-    buffers.append(np.ascontiguousarray(array, dtype="<" + dtype).tobytes())
-    return {"$": kind, "d": dtype, "s": shape, **more}
-
-
-def _pack_tensor(tensor: Any, buffers: list) -> dict:
-    import torch
-
-    plain = torch.Tensor.detach(tensor).cpu()
-    name = str(plain.dtype).removeprefix("torch.")
-    # NumPy has no bfloat16; every bfloat16 is a float32.
-    array = plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
-    return _pack_array(array, buffers, "tensor", t=name)
-
-
-def _unpack_array(value: dict, buffer: bytes) -> np.ndarray:
-    shape, dtype = value["s"], value["d"]
-    if dtype not in DTYPES or len(shape) > 16 or any(type(size) is not int or size < 0 for size in shape):
-        raise Malformed(f"an array of shape {shape!r} and dtype {dtype!r}")
-    return np.frombuffer(bytearray(buffer), "<" + dtype).reshape(shape)

@@ -74,7 +74,7 @@ def run(cells: list[str], lab: Lab, cases_of: CasesOf) -> dict[str, CheckResult]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     with answering(recorder), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         for number, cell in enumerate(cells):
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(Exception, SystemExit):
                 exec(compile(cell, f"<cell {number}>", "exec"), namespace)
     return recorder.results
 
