@@ -80,9 +80,10 @@ def softmax(x: Float[Any, "..."], axis: int = -1) -> Float[Any, "..."]:
         ValueError: x is not of a floating dtype, or has no such axis.
     """
     xp = array_namespace(x)
-    weights = xp.exp(x - _finite_shift(_row_maximum(x, axis)))
+    wide = _wide(x)
+    weights = xp.exp(wide - _finite_shift(_row_maximum(wide, axis)))
     total = xp.sum(weights, axis=axis, keepdims=True)
-    return weights / xp.where(total == 0, like(total, 1), total)
+    return xp.astype(weights / xp.where(total == 0, like(total, 1), total), x.dtype)
 
 
 def logsumexp(x: Float[Any, "..."], axis: int = -1, keepdims: bool = False) -> Float[Any, "..."]:
@@ -94,13 +95,14 @@ def logsumexp(x: Float[Any, "..."], axis: int = -1, keepdims: bool = False) -> F
         ValueError: x is not of a floating dtype, or has no such axis.
     """
     xp = array_namespace(x)
-    largest = _row_maximum(x, axis)
+    wide = _wide(x)
+    largest = _row_maximum(wide, axis)
     shift = _finite_shift(largest)
-    total = xp.sum(xp.exp(x - shift), axis=axis, keepdims=True)
+    total = xp.sum(xp.exp(wide - shift), axis=axis, keepdims=True)
     result = xp.log(xp.where(total == 0, like(total, 1), total)) + shift
     for extreme in (-inf, inf):
-        result = xp.where(largest == extreme, like(x, extreme), result)
-    return result if keepdims else xp.squeeze(result, axis=axis)
+        result = xp.where(largest == extreme, like(wide, extreme), result)
+    return xp.astype(result if keepdims else xp.squeeze(result, axis=axis), x.dtype)
 
 
 def sample(p: Float[Any, "*batch v"], uniforms: Float[Any, "*batch"]) -> Int[Any, "*batch"]:
@@ -188,10 +190,16 @@ def to_numpy(x: Any) -> np.ndarray:
     return np.asarray(x)
 
 
+def _wide(x: Any) -> Any:
+    """`x`, or in float32 if it has 16 bits: a float16 sum ends at 65,504, a bfloat16 one stops growing at 256 ones."""
+    _require_floating("x", x)
+    xp = array_namespace(x)
+    return xp.astype(x, xp.float32) if xp.finfo(x.dtype).bits < 32 else x
+
+
 def _row_maximum(x: Any, axis: int) -> Any:
     """The largest entry along `axis`, which is kept with length 1; −∞ where there is none."""
     xp = array_namespace(x)
-    _require_floating("x", x)
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis is {axis}, needs to be one of the {x.ndim} axes of x, whose shape is {tuple(x.shape)}")
     if x.shape[axis] == 0:

@@ -54,6 +54,13 @@ def test_what_has_no_probability_is_never_drawn(xp, seed, total):
             assert np.all(np.take_along_axis(xp.numpy(p), drawn[:, None], axis=-1) > 0)
 
 
+def test_a_threshold_that_rounds_up_to_the_whole_sum_falls_to_the_last_that_is_possible(xp):
+    least = 2.0**-1074  # three quarters of float64's smallest number are that number
+    for p in ([0, least, 0], [least, 0, 0], [0, 0, least]):
+        drawn = sample(xp.array(p, "float64"), xp.array(0.75, "float64"))
+        assert int(drawn) == p.index(least)
+
+
 def test_a_large_vocabulary_is_summed_to_its_end_in_every_dtype(xp):
     """Equal weights of one: a sum kept in bfloat16 stops growing at 256, one in float16 at 2,048."""
     for dtype in xp.floats:
