@@ -63,11 +63,11 @@ def timer(
 
 
 def timers(
-    runs: Mapping[str, Callable[[], Any]],
+    runs: Mapping[Any, Callable[[], Any]],
     repeats: int = 7,
     warmup: int = 1,
     synchronize: Callable[[], Any] | None = None,
-) -> dict[str, Timing]:
+) -> dict[Any, Timing]:
     """As `timer`, for several things to compare: each round calls every one of them once, in turn.
 
     Raises:
@@ -77,7 +77,7 @@ def timers(
         raise ValueError(
             f"repeats is {repeats} and warmup {warmup}, needs repeats of at least 1 and warmup of at least 0"
         )
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    seconds: dict[Any, list[float]] = {name: [] for name in runs}
     for turn in range(warmup + repeats):
         for name, run in runs.items():
             start = perf_counter()

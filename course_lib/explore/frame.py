@@ -167,16 +167,16 @@ class Stage:
         """The picture as bytes (height, width, RGBA): the background, drawn anew where it must be, and what moves before it."""
         canvas = self.figure.canvas
         # Artists that move do not make their figure stale: if it is, something in the background has changed.
-        if self._background is None or self.figure.stale:
-            with style.use():
+        with style.use():
+            if self._background is None or self.figure.stale:
                 canvas.draw()
                 self._moving, raised = _lift(self.figure)
                 if raised:
                     canvas.draw()
-            self._background = canvas.copy_from_bbox(self.figure.bbox)
-        canvas.restore_region(self._background)
-        for artist in self._moving:
-            artist.draw(canvas.renderer)
+                self._background = canvas.copy_from_bbox(self.figure.bbox)
+            canvas.restore_region(self._background)
+            for artist in self._moving:
+                artist.draw(canvas.renderer)
         self.figure.stale = False  # a legend marks its own parts as stale while it is drawn
         return np.asarray(canvas.buffer_rgba())
 

@@ -73,13 +73,19 @@ class Prediction:
 
     @property
     def band(self) -> tuple[float, float] | None:
-        """The values that the locked prediction covers, or None: the share 1 − confidence of the range, around the value."""
+        """The values that the locked prediction covers, or None: the share 1 − confidence of the range, around the value.
+
+        Where that would reach beyond an end of the range, it reaches further to the other side.
+        """
         if not self.locked:
             return None
         low, value, high = (log10(x) if self.log else x for x in (self.low, self.value, self.high))
-        reach = (1 - self.confidence) * (high - low) / 2
-        ends = max(low, value - reach), min(high, value + reach)
-        return tuple(10**end for end in ends) if self.log else ends
+        width = (1 - self.confidence) * (high - low)
+        start = min(max(low, value - width / 2), high - width)
+        ends = start, start + width
+        first, last = (10**end for end in ends) if self.log else ends
+        # The prediction itself is a hit, and nothing outside the range is, however the powers round.
+        return max(self.low, min(first, self.value)), min(self.high, max(last, self.value))
 
     def lock(self, value: float, confidence: float) -> "Prediction":
         """Locks the prediction. Once locked it stays as it is: another value is refused with a warning.

@@ -105,7 +105,8 @@ class Picture(Figure):
     def png(self) -> bytes:
         """The picture as a PNG file."""
         out = io.BytesIO()
-        self.savefig(out, format="png", metadata={"Software": None})
+        with use():  # matplotlib asks again while it draws: the number of ticks follows from the size of their labels
+            self.savefig(out, format="png", metadata={"Software": None})
         return out.getvalue()
 
     def __repr__(self) -> str:
