@@ -5,7 +5,10 @@ configuration. The students' notebook is the one in `labs/`, byte for byte, so t
 what the gradebook knows.
 """
 
+import os
+import sys
 from pathlib import Path
+from typing import Any
 
 from course_lib.house import sync
 
@@ -25,7 +28,6 @@ def release(folder: Path, course: Path) -> Path:
     Raises ValueError when the released notebook does not follow from its source, or `course` holds something else.
     """
     from course_lib.house import notebooks
-    from course_lib.house.release import release as student_form
 
     course = course.resolve()
     if course.exists() and any(course.iterdir()) and not (course / "nbgrader_config.py").exists():
@@ -39,7 +41,21 @@ def release(folder: Path, course: Path) -> Path:
     if not config.exists():
         sync.write(config, CONFIG.format(root=str(course)))
     sync.write(course / "source" / lab.name / f"{lab.name}.ipynb", notebooks.text(source))
-    student_form(source, lab.name, database=f"sqlite:///{course / 'gradebook.db'}")
+    _enter(source, lab.name, f"sqlite:///{course / 'gradebook.db'}")
     product = course / "release" / lab.name / f"{lab.name}.ipynb"
     sync.write(product, handed_out.read_text(encoding="utf-8"))
     return product
+
+
+def _enter(source: Any, name: str, database: str) -> None:
+    """Enters the assignment into the gradebook, in nbgrader's own way."""
+    from nbgrader.converters.base import NbGraderException
+
+    from course_lib.house.release import release as student_form
+
+    # nbgrader runs `alembic` by name when it makes a gradebook, and the environment need not be an activated one.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    try:
+        student_form(source, name, database=database)
+    except NbGraderException as error:
+        raise ValueError(f"nbgrader could not enter {name} into {database}: {error}") from error
