@@ -141,3 +141,12 @@ def _no_skip(report):
         reason = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome, report.longrepr = "failed", f"{report.nodeid} was left out in CI ({reason})"
     return report
+
+
+@pytest.fixture(scope="session")
+def graded(tmp_path_factory):
+    """One nbgrader round for all who need it: ten notebooks, released, handed in and autograded."""
+    from tests.autograder.nbgrader_round import graded_round  # nbgrader takes seconds to import
+
+    with graded_round(tmp_path_factory.mktemp("nbgrader")) as found:
+        yield found

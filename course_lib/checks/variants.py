@@ -5,6 +5,7 @@ It shows what the solution scores, what the untouched release scores, and what e
 
 import contextlib
 import io
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -72,7 +73,13 @@ def run(cells: list[str], lab: Lab, cases_of: CasesOf) -> dict[str, CheckResult]
     """The results of every check line that was reached. A cell that fails costs what depends on it, as in a notebook."""
     recorder = Recorder(lab, cases_of)
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    with answering(recorder), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    quiet = io.StringIO()
+    with (
+        answering(recorder),
+        warnings.catch_warnings(action="ignore"),
+        contextlib.redirect_stdout(quiet),
+        contextlib.redirect_stderr(quiet),
+    ):
         for number, cell in enumerate(cells):
             with contextlib.suppress(Exception, SystemExit):
                 exec(compile(cell, f"<cell {number}>", "exec"), namespace)

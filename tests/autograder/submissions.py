@@ -44,14 +44,21 @@ def all_ten() -> list[Submission]:
     return [
         _right("ada"),
         _right("ben", written=False, softmax=_known("softmax_without_maximum"), points={"check_softmax": no_maximum}),
-        _right("cleo", score_entries=_known("entries_half_of_the_square"), points={"check_score_entries": half_entries}),
+        _right(
+            "cleo", score_entries=_known("entries_half_of_the_square"), points={"check_score_entries": half_entries}
+        ),
         _made("dan", lambda notebook: None, NOTHING),
         _right("eve", softmax="def softmax(x:\n    return x", points={"check_softmax": 0}),
         _right("finn", setup='raise RuntimeError("no idea")', points={}),
         _right("gus", softmax=None, points={"check_softmax": 0}),
         _right("hua", softmax=_loud(), points={}),
         Submission("ira", '{"cells": [', None),
-        _right("jo", check_softmax="5.0", softmax="import scipy.special\nsoftmax = scipy.special.softmax", points={"check_softmax": 0}),
+        _right(
+            "jo",
+            check_softmax="5.0",
+            softmax="import scipy.special\nsoftmax = scipy.special.softmax",
+            points={"check_softmax": 0},
+        ),
     ]
 
 
@@ -72,7 +79,9 @@ def answers() -> dict[str, str]:
     return {cell.metadata["nbgrader"]["grade_id"]: cell.source for cell in cells}
 
 
-def _right(student: str, written: bool = True, points: dict[str, float] | None = None, **replaced: str | None) -> Submission:
+def _right(
+    student: str, written: bool = True, points: dict[str, float] | None = None, **replaced: str | None
+) -> Submission:
     """The author's answers, some of them replaced (None: the cell is deleted; "setup": put into the first code cell)."""
 
     def edit(notebook: Any) -> None:
@@ -105,5 +114,5 @@ def _known(name: str) -> str:
 def _loud() -> str:
     """A right answer that warns and prints to both streams."""
     right = answers()["softmax"]
-    noise = '    import sys, warnings\n    warnings.warn("careful")\n    print("hello", x.shape)\n    print("oh", file=sys.stderr)\n'
+    noise = '    import sys, warnings\n    warnings.warn("careful")\n    print("hello", x.shape, file=sys.stderr)\n'
     return right.replace("    ### BEGIN SOLUTION\n", "    ### BEGIN SOLUTION\n" + noise)

@@ -1,0 +1,103 @@
+"""Plain nbgrader, end to end, on ten notebooks: every honest point arrives, and a broken notebook costs nobody else anything."""
+
+import csv
+import re
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.release import release
+from course_lib.checks import labs
+from tests.autograder.submissions import FULL, LAB, ROOT, SOURCE, all_ten, answers
+
+STUDENTS = [submission.student for submission in all_ten()]
+
+
+@pytest.mark.parametrize("student", STUDENTS)
+def test_each_student_gets_the_points_of_each_check(graded, student):
+    wanted = graded.submissions[student].points
+    with Gradebook(graded.database) as gradebook:
+        submission = gradebook.find_submission(LAB, student)
+        scores = {grade.name: grade.auto_score for grade in submission.notebooks[0].grades}
+    if wanted is None:  # the file is no notebook: nothing is recorded as earned, and nothing as failed
+        assert set(scores.values()) == {None}
+    else:
+        assert {name: scores[name] for name in FULL} == wanted
+
+
+def test_the_ten_tell_the_cases_apart():
+    totals = [sum(submission.points.values()) for submission in all_ten() if submission.points is not None]
+    assert (max(totals), min(totals)) == (18, 0)
+    assert len({total for total in totals if 0 < total < 18}) >= 3
+
+
+def test_a_file_that_is_no_notebook_is_reported_and_stops_nobody(graded):
+    assert graded.autograde.returncode != 0
+    assert re.search(r"error processing assignment .* for student 'ira'", graded.autograde.stderr)
+    assert "for student 'ada'" not in graded.autograde.stderr
+
+
+def test_a_written_answer_waits_for_a_person_and_an_empty_one_scores_nothing(graded):
+    with Gradebook(graded.database) as gradebook:
+        for student, submission in graded.submissions.items():
+            if submission.points is None:
+                continue
+            found = gradebook.find_submission(LAB, student)
+            written = next(grade for grade in found.notebooks[0].grades if grade.name == "which_wall")
+            assert bool(written.needs_manual_grade) == submission.answered
+            assert written.max_score == 2
+
+
+def test_the_gradebook_knows_the_labs_points(graded):
+    with Gradebook(graded.database) as gradebook:
+        assert gradebook.find_assignment(LAB).max_score == labs.load(SOURCE).points == 20
+
+
+def test_validate_tells_a_right_notebook_from_an_untouched_one(graded):
+    right = graded.nbgrader("validate", f"submitted/ada/{LAB}/{LAB}.ipynb")
+    untouched = graded.nbgrader("validate", f"release/{LAB}/{LAB}.ipynb")
+    assert "Success! Your notebook passes all the tests." in right.stdout
+    assert "VALIDATION FAILED ON" in untouched.stdout.upper() + untouched.stderr.upper()
+
+
+def test_feedback_holds_the_report_and_no_hidden_case(graded):
+    done = graded.nbgrader("generate_feedback", LAB, "--student", "ben")
+    page = (graded.course / "feedback" / "ben" / LAB / f"{LAB}.html").read_text(encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    lab = labs.load(SOURCE)
+    assert all(case.name in page for case in lab.checks["softmax"].visible_cases())
+    assert "2.86" in page
+    assert "nan in" in page
+    hidden = [case.name for check in lab.checks.values() for case in check.hidden_cases(seed=1)]
+    assert hidden
+    assert not [name for name in hidden if name in page]
+
+
+def test_export_has_a_line_for_each_student_with_the_right_score(graded):
+    done = graded.nbgrader("export")
+    assert done.returncode == 0, done.stderr
+    with open(graded.course / "grades.csv", encoding="utf-8", newline="") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file) if row["assignment"] == LAB}
+    assert set(rows) == set(graded.submissions)
+    for student, submission in graded.submissions.items():
+        assert float(rows[student]["raw_score"]) == pytest.approx(sum((submission.points or {}).values()))
+        assert float(rows[student]["max_score"]) == 20
+
+
+def test_no_answer_and_no_hidden_case_is_handed_out(graded):
+    released = (graded.course / "release" / LAB / f"{LAB}.ipynb").read_bytes()
+    assert released == (ROOT / "labs" / LAB / f"{LAB}.ipynb").read_bytes()
+    text = released.decode()
+    assert "BEGIN SOLUTION" not in text
+    for name, source in answers().items():
+        body = re.search(r"### BEGIN SOLUTION\n(.*?)\s*### END SOLUTION", source, re.DOTALL)
+        lines = body[1].splitlines() if body else source.splitlines()
+        longest = max(lines, key=len).strip()
+        assert longest not in text, name
+
+
+def test_releasing_again_keeps_what_was_graded(graded, tmp_path):
+    again = graded.copy(tmp_path / "course")
+    release(SOURCE, again.course)
+    with Gradebook(again.database) as gradebook:
+        assert gradebook.find_submission(LAB, "ada").score == 18
