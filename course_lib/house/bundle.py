@@ -37,7 +37,7 @@ PUBLISHED = (
     "lectures/**/*",
 )
 LITTER = re.compile(r"^\.(?!gitignore$)|^__pycache__$|\.pyc$|\.egg-info$|~$")
-PRIVATE = re.compile(r"(^|/)(solutions|autograder|tests|known_wrong|\.ci)(/|$)|(^|/)hidden\.py$")
+PRIVATE = re.compile(r"(^|/)(solutions|autograder|tests|known_wrong|\.ci)(/|$)|(^|/)hidden\.py$|^labs/.*\.py$")
 FOR_INSTRUCTORS = re.compile(r"<!-- instructors -->.*?<!-- /instructors -->\n*", re.DOTALL)
 # A shorter line may stand anywhere ("return total"); a longer one that turns up is no accident.
 TELLING = 16
@@ -101,7 +101,7 @@ def leaks(folder: Path, root: Path) -> list[str]:
 class Secret:
     """Lines that must not be published, stripped and without empty ones; `shown` is text that students see anyway."""
 
-    kind: Literal["answer", "known-wrong answer", "hidden cases", "name of a hidden case"]
+    kind: Literal["answer", "known-wrong answer", "hidden cases", "name of a hidden case", "rubric"]
     lab: str
     lines: tuple[str, ...]
     shown: str = ""
@@ -210,6 +210,8 @@ def _secrets(folder: Path) -> Iterator[Secret]:
         yield Secret("known-wrong answer", lab.name, _code(path), shown)
     if (folder / "hidden.py").exists():
         yield Secret("hidden cases", lab.name, _code(folder / "hidden.py"), (folder / "checks.py").read_text("utf-8"))
+    for item in lab.written_items.values():
+        yield Secret("rubric", lab.name, tuple(item.rubric), shown)
     for check in lab.checks.values():
         seen = {case.name for case in check.visible_cases()}
         names = (case.name for case in check.hidden_cases(seed=0) if case.name not in seen)

@@ -101,6 +101,8 @@ def torch_and_device() -> Iterator[Finding]:
 
 def memory() -> Finding:
     """RAM, or what a container may use of it where that is less."""
+    if not hasattr(os, "sysconf"):
+        return Finding("memory", "this system does not say", True)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     found = f"{total / GB:.1f} GB"
     for limit in (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")):
@@ -122,7 +124,11 @@ def front_end() -> Iterator[Finding]:
             yield Finding(subject, "not this one: another front end shows this notebook", True)
         else:
             yield Finding(
-                subject, f"{package} is not installed", False, "`make start`, or: pip install 'course-lib[lab]'", True
+                subject,
+                f"{package} is not installed",
+                False,
+                "`make start`, or in the course's folder: pip install '.[lab]'",
+                True,
             )
 
 
@@ -139,7 +145,7 @@ def nbgrader() -> Finding:
     version = version_of("nbgrader")
     if version:
         return Finding("nbgrader", version, True)
-    advice = "for instructors only: pip install 'course-lib[grade]' in the course's repository"
+    advice = "for instructors only; in the course's repository: pip install '.[grade]'"
     return Finding("nbgrader", "not installed", False, advice)
 
 

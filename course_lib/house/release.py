@@ -29,6 +29,9 @@ GIVEN = re.compile(
 )
 
 
+MARKER = re.compile(r"#\s*(BEGIN|END)\s+(SOLUTION|GIVEN)\b", re.IGNORECASE)  # however it is spelt
+
+
 def mark(notebook: Any, lab: Lab) -> None:
     """Writes nbgrader's metadata into the cells of the author's notebook.
 
@@ -40,6 +43,7 @@ def mark(notebook: Any, lab: Lab) -> None:
     names: set[str] = set()
     for cell in notebook.cells:
         _check_markers(cell.source)
+        has_answer = SOLUTION.search(cell.source) is not None
         grade: float | None = None
         solution = True
         if "written" in cell.metadata:
@@ -47,11 +51,15 @@ def mark(notebook: Any, lab: Lab) -> None:
             written.append(name)
             grade = _points("written item", name, lab.written_items)
         elif cell.cell_type == "code" and (check := checked(cell.source)):
+            if has_answer:
+                raise ValueError(f"the cell of check.{check} must hold that line alone, and it holds an answer")
             lines.append(check)
             name, solution = f"check_{check}", False
             grade = _points("check", check, lab.checks)
-        elif cell.cell_type == "code" and SOLUTION.search(cell.source):
+        elif cell.cell_type == "code" and has_answer:
             name = _first_name(cell.source)
+        elif has_answer:
+            raise ValueError(f'the text cell that begins {cell.source[:40]!r} holds an answer: give it written="NAME"')
         else:
             continue
         if name in names:
@@ -123,7 +131,7 @@ def _show_given(notebook: Any, resources: Any) -> tuple[Any, Any]:
 
 def _check_markers(source: str) -> None:
     """An unpaired or misspelt marker could leave an answer in the release."""
-    found = [line.strip() for line in source.splitlines() if re.search(r"\b(BEGIN|END) (SOLUTION|GIVEN)\b", line)]
+    found = [line.strip() for line in source.splitlines() if MARKER.search(line)]
     wanted = [
         part for kind in re.findall(r"BEGIN (SOLUTION|GIVEN)", source) for part in (f"BEGIN {kind}", f"END {kind}")
     ]

@@ -38,7 +38,9 @@ def run(browser: str = "", port: int | None = None) -> NoReturn:
     if folder is None:
         raise ValueError("no course here: run `course start` inside the folder that holds lectures/")
     if find_spec("jupyterlab") is None:
-        raise ValueError("JupyterLab is not installed here: run `make start`, or pip install 'course-lib[lab]'")
+        raise ValueError(
+            "JupyterLab is not installed here: run `make start`, or pip install '.[lab]' in the course's folder"
+        )
     port = free_port() if port is None else port
     if not is_free(port):
         raise ValueError(f"port {port} is taken: stop what runs there, or name another one")
@@ -60,7 +62,7 @@ def run(browser: str = "", port: int | None = None) -> NoReturn:
         arguments.append("--no-browser")
     elif browser:
         os.environ["BROWSER"] = browser  # where Python's webbrowser, which JupyterLab asks, looks first
-    if os.geteuid() == 0:  # as in a container, where there is no other user
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in a container, where there is no other user
         arguments.append("--allow-root")
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *arguments])

@@ -164,6 +164,8 @@ def _broken(objective: Objective, unit: Unit, root: Path, headings: set[str], it
 
 def _importable(reference: str) -> bool:
     module, _, attribute = reference.rpartition(".")
+    if not module:
+        return False
     try:
         return hasattr(importlib.import_module(module), attribute)
     except ImportError:

@@ -1,0 +1,205 @@
+"""The set-up makes an environment, knows when there is nothing to do, and says each thing that stops it in one line.
+
+pip is played by a script: what it would write is put into its mouth.
+"""
+
+import ast
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "course_lib" / "house" / "bootstrap.py"
+PYPROJECT = """
+[project]
+name = "small"
+[project.optional-dependencies]
+lab = ["jupyterlab"]
+grade = []
+[tool.course]
+repository = ""
+"""
+FAKE_PYTHON = """#!/bin/sh
+# Answers as the interpreter of a new virtual environment would; `-m pip` does what pip.sh beside the course says.
+case "$*" in
+  *"-m venv"*)
+    for folder; do :; done
+    mkdir -p "$folder/bin"; touch "$folder/pyvenv.cfg"
+    cp "$0" "$folder/bin/python"; cp "$0" "$folder/bin/pip" ;;
+  *"-m pip"*) echo "$*" >> "{root}/pip.log"; . "{root}/pip.sh" ;;
+  *-c*) echo "$0"; echo {major}; echo {minor}; echo {venv} ;;
+esac
+"""
+
+
+class Course:
+    """A folder with the set-up script, a pretended interpreter and a pretended pip."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "course_lib" / "house").mkdir(parents=True)
+        shutil.copy(SOURCE, root / "course_lib" / "house")
+        (root / "pyproject.toml").write_text(PYPROJECT)
+        (root / "constraints.txt").write_text("numpy==2.0\n")
+        self.python = self.fake("python3")
+        self.pip("exit 0")
+
+    def fake(self, name: str, version: tuple[int, int] = (3, 12), venv: int = 1) -> Path:
+        path = self.root / "fakes" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(FAKE_PYTHON.format(root=self.root, major=version[0], minor=version[1], venv=venv))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return path
+
+    def pip(self, script: str) -> None:
+        (self.root / "pip.sh").write_text(script + "\n")
+
+    def run(self, *extras: str, python: Path | str | None = None) -> subprocess.CompletedProcess:
+        environment = {"PATH": os.environ["PATH"], "PYTHON": str(python or self.python)}
+        command = [sys.executable, str(self.root / "course_lib/house/bootstrap.py"), *extras]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, cwd="/")
+
+    @property
+    def pip_calls(self) -> list[str]:
+        log = self.root / "pip.log"
+        return log.read_text().splitlines() if log.exists() else []
+
+
+@pytest.fixture
+def course(tmp_path):
+    return Course(tmp_path)
+
+
+def one_line(done: subprocess.CompletedProcess) -> str:
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("course set-up: ")
+    return done.stderr
+
+
+def test_it_parses_where_python_is_old_and_needs_nothing_installed():
+    tree = ast.parse(SOURCE.read_text(encoding="utf-8"), feature_version=(3, 6))
+    imported = {
+        alias.name.partition(".")[0] for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names
+    }
+    imported |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert imported <= set(sys.stdlib_module_names)
+
+
+def test_the_first_run_installs_with_the_constraints_and_the_second_does_nothing(course):
+    first = course.run("lab", "test")
+    assert first.returncode == 0, first.stderr
+    assert len(course.pip_calls) == 1
+    assert "-c constraints.txt -e .[lab]" in course.pip_calls[0]  # there is no extra called test here
+    assert course.run("lab").stdout == ""
+    assert len(course.pip_calls) == 1
+
+
+@pytest.mark.parametrize("change", ["constraints", "packages", "extras", "moved", "python"])
+def test_what_changes_the_install_is_installed_again(course, change, tmp_path_factory):
+    course.run("lab")
+    python, extras = course.python, ["lab"]
+    if change == "constraints":
+        (course.root / "constraints.txt").write_text("numpy==2.1\n")
+    elif change == "packages":
+        (course.root / "pyproject.toml").write_text(
+            PYPROJECT.replace('name = "small"', 'name = "small"\ndependencies = ["x"]')
+        )
+    elif change == "extras":
+        extras = ["lab", "grade"]
+    elif change == "python":
+        python = course.fake("python-other", version=(3, 13))
+    else:
+        moved = tmp_path_factory.mktemp("moved") / "course"
+        shutil.copytree(course.root, moved)
+        course.root = moved
+        course.python = python = course.fake("python3")
+    before = len(course.pip_calls)
+    assert course.run(*extras, python=python).returncode == 0
+    assert len(course.pip_calls) == before + 1
+
+
+def test_a_setting_of_the_course_is_no_reason_to_install_again(course):
+    course.run("lab")
+    (course.root / "pyproject.toml").write_text(PYPROJECT.replace('repository = ""', 'repository = "o/r"'))
+    course.run("lab")
+    assert len(course.pip_calls) == 1
+
+
+def test_an_install_that_was_killed_is_started_over(course):
+    course.pip('echo "Installing collected packages: numpy"; kill -9 $$')
+    assert course.run("lab").returncode == 1
+    (course.root / ".venv" / "half").touch()
+    course.pip("exit 0")
+    assert course.run("lab").returncode == 0
+    assert not (course.root / ".venv" / "half").exists()
+    assert json.loads((course.root / ".venv" / "course-install.json").read_text())["state"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("pip_says", "line"),
+    [
+        (
+            "WARNING: Retrying (Retry(total=4)) after connection broken\nERROR: No matching distribution",
+            "no network",
+        ),
+        ("ERROR: Could not install packages: [Errno 28] No space left on device", "the disk is full"),
+        ("ssl.SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED", "certificate"),
+        ("OSError: [Errno 13] Permission denied", "no permission to write"),
+        ("ERROR: Cannot install numpy==9: conflicting", "pip failed: Cannot install numpy==9: conflicting"),
+    ],
+)
+def test_what_stops_pip_is_one_line_that_names_the_log(course, pip_says, line):
+    course.pip(f"cat <<'END'\n{pip_says}\nEND\nexit 1")
+    said = one_line(course.run("lab"))
+    assert line in said
+    log = said.rpartition("the whole log: ")[2].strip().rstrip(")")
+    assert pip_says.splitlines()[0] in Path(log).read_text()
+
+
+def test_a_failed_install_is_tried_again(course):
+    course.pip("exit 1")
+    course.run("lab")
+    course.pip("exit 0")
+    assert course.run("lab").returncode == 0
+
+
+def test_an_old_python_is_one_line_that_says_what_is_needed(course):
+    old = course.fake("python-old", version=(3, 9))
+    assert "is Python 3.9: Python 3.11 or newer is needed" in one_line(course.run("lab", python=old))
+    assert "does not run: Python 3.11 or newer" in one_line(course.run("lab", python=course.root / "nowhere"))
+
+
+def test_a_python_without_venv_is_one_line_that_names_the_package(course):
+    bare = course.fake("python-bare", venv=0)
+    assert "sudo apt install python3.12-venv" in one_line(course.run("lab", python=bare))
+
+
+def test_a_folder_that_is_no_environment_is_left_alone(course):
+    (course.root / ".venv").mkdir()
+    (course.root / ".venv" / "thesis.txt").write_text("all of it")
+    assert "is not a virtual environment: move it away" in one_line(course.run("lab"))
+    assert (course.root / ".venv" / "thesis.txt").read_text() == "all of it"
+
+
+def test_no_permission_to_write_is_one_line(course, monkeypatch, capsys):
+    """Asked of os.access: the tests may run as root, whom no mode bits stop."""
+    from course_lib.house import bootstrap
+
+    monkeypatch.setattr(bootstrap.os, "access", lambda path, mode: False)
+    with pytest.raises(bootstrap.SetupError, match=r"no permission to write in .*: copy the course"):
+        bootstrap.set_up(str(course.root), ["lab"])
+
+
+def test_windows_is_told_where_to_go(course, monkeypatch):
+    from course_lib.house import bootstrap
+
+    monkeypatch.setattr(bootstrap.os, "name", "nt")
+    with pytest.raises(bootstrap.SetupError, match="use WSL"):
+        bootstrap.set_up(str(course.root), ["lab"])

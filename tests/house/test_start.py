@@ -1,0 +1,110 @@
+"""`course start`: one address that answers, no prompts, and one line for what stops it."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+from click.testing import CliRunner
+
+from course_lib.house import start
+from course_lib.house.cli import main
+
+COURSE = [sys.executable, "-c", "from course_lib.house.cli import main; main()"]
+
+
+@pytest.fixture
+def taken():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_a_taken_port_is_one_line(taken):
+    result = CliRunner().invoke(main, ["start", "--browser", "none", "--port", str(taken)])
+    assert result.exit_code == 1
+    assert result.output == f"Error: port {taken} is taken: stop what runs there, or name another one\n"
+
+
+def test_without_a_named_port_the_first_free_one_is_taken(taken):
+    assert not start.is_free(taken)
+    assert start.free_port(taken, tries=50) > taken
+    with pytest.raises(ValueError, match=f"no port from {taken} to {taken} is free"):
+        start.free_port(taken, tries=1)
+
+
+def test_without_jupyterlab_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(start, "find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["start"])
+    assert result.exit_code == 1
+    assert "JupyterLab is not installed here: run `make start`" in result.output
+
+
+def test_outside_a_course_it_says_where_to_run(monkeypatch):
+    monkeypatch.setattr(start, "root", lambda: None)
+    result = CliRunner().invoke(main, ["start"])
+    assert result.exit_code == 1
+    assert "no course here" in result.output
+
+
+def test_the_settings_override_keeps_what_else_stands_there(tmp_path):
+    file = tmp_path / "lab" / "settings" / "overrides.json"
+    start.override_settings(file, start.SETTINGS)
+    plugin = "@jupyterlab/apputils-extension:notification"
+    assert json.loads(file.read_text())[plugin] == {"fetchNews": "false", "checkForUpdates": False}
+    file.write_text(json.dumps({"mine": {"a": 1}, plugin: {"fetchNews": "true", "doNotDisturbMode": True}}))
+    start.override_settings(file, start.SETTINGS)
+    merged = json.loads(file.read_text())
+    assert merged["mine"] == {"a": 1}
+    assert merged[plugin] == {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True}
+    file.write_text("no json")
+    start.override_settings(file, start.SETTINGS)
+    assert json.loads(file.read_text()) == start.SETTINGS
+    assert [path.name for path in file.parent.iterdir()] == ["overrides.json"]
+
+
+def test_a_source_that_cannot_be_read_does_not_stop_the_start(tmp_path, capsys):
+    (tmp_path / "solutions" / "lab_broken").mkdir(parents=True)
+    (tmp_path / "solutions" / "lab_broken" / "checks.py").write_text("lab = 3")
+    (tmp_path / "lectures").mkdir()
+    (tmp_path / "pyproject.toml").write_text("")
+    start.regenerate(tmp_path)
+    assert "Nothing was regenerated" in capsys.readouterr().err
+
+
+def test_the_printed_address_answers_with_the_first_lecture():
+    port = start.free_port(9310)
+    process = subprocess.Popen(
+        [*COURSE, "start", "--browser", "none", "--port", str(port)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        address = next(match[0] for line in process.stdout if (match := re.search(r"http://\S+", line)))
+        assert f":{port}/lab/tree/lectures/00_start.ipynb?token=" in address
+        assert wait_for(address) == 200
+        files = address.replace("/lab/tree/", "/api/contents/")
+        assert json.load(urllib.request.urlopen(files))["name"] == "00_start.ipynb"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(address: str, seconds: int = 90) -> int:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return urllib.request.urlopen(address, timeout=10).status
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
