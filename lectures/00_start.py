@@ -209,14 +209,13 @@ assert score_entries(131_072) == 2**34
 assert 2 * score_entries(131_072) == 32 * 2**30
 llama_3 = PRESETS["Llama-3.1-8B"]
 assert (llama_3.n_layers, llama_3.n_heads) == (32, 32)
-print(
-    f"all heads of {llama_3.name} at 131,072 tokens: {score_entries(131_072, llama_3.n_heads, llama_3.n_layers):.2e} scores"
-)
+all_scores = score_entries(131_072, llama_3.n_heads, llama_3.n_layers)
+print(f"all heads of {llama_3.name} at 131,072 tokens: {all_scores:.2e} scores")
 
 # %% [markdown]
 # **Your guess first.** In a moment this machine computes one head of attention for 1,024, for 2,048 and for 4,096
-# tokens. How many times as long as the shortest will the longest take? Move the field, say how sure you are, and lock
-# it.
+# tokens. How many times as long as the shortest will the longest take? Enter your number, say how sure you are, and
+# lock it.
 
 # %%
 from course_lib.explore import Prediction
@@ -292,9 +291,8 @@ assert round(2 * parameter_count(llama_2).total / 1e9, 1) == 13.5
 weights = forward_flops(llama_2, 1).weights
 per_seen_token = 4 * llama_2.n_layers * llama_2.n_heads * llama_2.d_head
 crossover = weights / per_seen_token
-print(
-    f"{llama_2.name}: {weights / 1e9:.1f} billion operations with weights, {per_seen_token:,} for each token looked at"
-)
+print(f"{llama_2.name}: {weights / 1e9:.1f} billion operations with weights")
+print(f"and {per_seen_token:,} for each token looked at, so")
 print(f"equal at {crossover:,.0f} tokens")
 
 before, after = (forward_flops(llama_2, 1, n_past) for n_past in (int(crossover) - 1, int(crossover)))
@@ -398,10 +396,10 @@ guess_decoding.reveal(alone.seconds_per_token / all_together.seconds_per_token, 
 # the thin line promises.) If your numbers say otherwise, something else was using the machine: run the cell again, or
 # trust the reference run.
 #
-# The ratio of the two speeds, operations a second over bytes a second, is the machine's *balance*, and it predicts what
-# you have just measured. A 32-bit weight is four bytes and gives one token two operations, half an operation a byte; a
-# core that could do $b$ operations in the time of one byte is kept from all but $\frac{1}{2}$ of them, so 64 together
-# should be about $2b$ times as fast.
+# The ratio of the two speeds, operations a second over bytes a second, is the machine's *balance* $b$, and it predicts
+# what you have just measured. A 32-bit weight is four bytes and serves one token with two operations: half an operation
+# a byte. In the time of one byte the core could do $b$ of them, so a pass with enough tokens to keep it busy should be
+# about $2b$ times as fast.
 #
 # An H100 can do 295 operations in the time it needs to read one byte, as its data sheet has it. A 16-bit weight is two
 # bytes and gives one token two operations, one a byte: on that GPU a pass of fewer than 295 tokens is set by reading,
@@ -416,7 +414,8 @@ assert round(h100.flops / h100.bandwidth) == 295
 print(h100.source)
 balance = all_together.flops_per_second / rate
 measured = alone.seconds_per_token / all_together.seconds_per_token
-print(f"one core here: {balance:.1f} operations a byte, so a ratio of about {2 * balance:.1f}; measured: {measured:.1f}")
+print(f"one core here: {balance:.1f} operations a byte")
+print(f"predicted ratio {2 * balance:.1f}, measured {measured:.1f}")
 
 # %% [markdown]
 # **A speed limit from two numbers.** If all that a decoder waits for is its weights and its cache, then its speed is
@@ -433,11 +432,11 @@ assert round(bound.weight_bytes / 1e9) == 15
 assert np.isclose(bound.per_sequence, h100.bandwidth / (bound.weight_bytes + bound.cache_bytes))
 assert round(bound.per_sequence) == 223
 
-here = Device("one core here", rate, all_together.flops_per_second, available_memory() or 8e9, "measured above")
+memory = available_memory() or 8e9  # some systems do not say
+here = Device("one core here", rate, all_together.flops_per_second, memory, "measured above")
 for name in ("SmolLM2-135M", "Llama-3.1-8B"):
-    print(
-        f"{name} on one core of this machine: at most {decode_bound(PRESETS[name], 1, here).per_sequence:.1f} tokens a second"
-    )
+    speed = decode_bound(PRESETS[name], 1, here).per_sequence
+    print(f"{name}, one core here: at most {speed:.1f} tokens a second")
 
 # %% [markdown]
 # The same on a GPU, if there is one here. Its matrices are larger, since it reads them so much faster.
@@ -450,13 +449,12 @@ if torch.cuda.is_available():
     gpu_matrices = [torch.randn(8192, 8192, device="cuda", dtype=torch.float16) / 8192**0.5 for _ in range(6)]
     gpu_passes = measure_passes(gpu_matrices, positions=(1, 4, 16, 64), synchronize=torch.cuda.synchronize)
     for run in gpu_passes:
-        print(
-            f"{run.positions:>2} together  {run.seconds_per_token * 1e6:6.1f} µs a token  {run.bytes_per_second / 1e9:6.0f} GB/s"
-        )
+        speeds = f"{run.seconds_per_token * 1e6:6.1f} µs a token  {run.bytes_per_second / 1e9:6.0f} GB/s"
+        print(f"{run.positions:>2} together  {speeds}")
     print(f"one by one: {gpu_passes[0].seconds_per_token / gpu_passes[-1].seconds_per_token:.0f} times as long")
     del gpu_matrices
 else:
-    print("No GPU here. On one, reading sets the time for longer: the ratio comes closer to 64.")
+    print("No GPU here. On an H100 reading should still set the time at 64 tokens (64 < 295): a ratio near 64.")
 
 # %% [markdown]
 # The trade-off of this second wall: sharing each reading among more tokens makes all of them cheaper, and someone has
@@ -471,7 +469,8 @@ else:
 #
 # Sources: Shazeer (2019), *Fast Transformer Decoding: One Write-Head is All You Need*, section 2.4 · Pope et al.
 # (2022), *Efficiently Scaling Transformer Inference*, section 2 · Williams, Waterman and Patterson (2009), *Roofline*,
-# for balance · Grattafiori et al. (2024), *The Llama 3 Herd of Models*, Table 3.
+# for balance · Goto and van de Geijn (2008), *Anatomy of High-Performance Matrix Multiplication*, for the rearranging ·
+# Grattafiori et al. (2024), *The Llama 3 Herd of Models*, Table 3.
 
 # %%
 twice_the_arithmetic = Device("twice the arithmetic", h100.bandwidth, 2 * h100.flops, h100.memory, "imagined")
@@ -488,8 +487,8 @@ assert decode_bound(llama_3, 1, twice_the_arithmetic).per_sequence == bound.per_
 #
 # 1. a context at which attention costs as many operations as all the weights;
 # 2. a batch whose cache is larger than the weights, and one that no longer fits the device;
-# 3. a batch at which a device is limited by its arithmetic instead of its memory. Then make the context long: which
-#    wall is it now?
+# 3. a batch at which multiplying and not reading sets the speed (try the A100, or one core here). Then make the context
+#    long: what sets it now?
 
 # %%
 from course_lib.explore.two_walls import two_walls_explorer
@@ -501,7 +500,8 @@ two_walls_explorer(devices={**DEVICES, here.name: here})
 # 131,072?</summary>
 #
 # The weights are read once for the whole batch, but every sequence brings its own cache. At short contexts nearly all
-# bytes are weights, which are shared; at long ones nearly all are cache, which is not.
+# bytes are weights, which are shared; at long ones nearly all are cache, which is not. (And 32 such caches would not
+# fit one H100; the bound counts on regardless.)
 # </details>
 
 # %%
@@ -511,6 +511,10 @@ for n in (256, 131_072):
     gain[n] = many / one
     print(f"{n:>7,} tokens: a batch of 32 decodes {gain[n]:.1f} times as many tokens a second as a batch of one")
 assert gain[256] > 10 * gain[131_072]
+assert not decode_bound(llama_3, 131_072, h100, batch=32).fits
+a100 = DEVICES["A100 80GB"]
+assert decode_bound(llama_3, 256, a100, batch=256).wall == "compute"
+assert decode_bound(llama_3, 131_072, a100, batch=256).wall == "bandwidth"
 
 # %% [markdown]
 # ## The map
@@ -530,7 +534,7 @@ course_map(units)
 # prints this unit alone.
 #
 # <details><summary><b>Check yourself.</b> Speculative decoding (unit 04) stands at the decoding wall alone. What would
-# it have to change to help with the other? </summary>
+# it have to change to help with the other?</summary>
 #
 # The number of scores or the bytes of cache for each token of context. It changes neither: it lets one reading of
 # weights and cache serve several tokens, if a cheap guess at them was right.

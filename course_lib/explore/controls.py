@@ -102,7 +102,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few options.
+    """One of a few options. By keyboard, Space opens the list: JupyterLab takes the arrow keys of a closed one for itself.
 
     Args:
         name: the keyword under which `update` receives the value.
@@ -196,7 +196,10 @@ def named_image(name: str, **settings: Any) -> Any:
 def _looks() -> dict[str, Any]:
     from ipywidgets import Layout
 
-    return {"style": {"description_width": "initial"}, "layout": Layout(width="30em", max_width="100%")}
+    return {
+        "style": {"description_width": "initial"},
+        "layout": Layout(width="30em", max_width="100%", margin="2px 18px 2px 2px"),
+    }
 
 
 def _is_range(values: Any) -> bool:

@@ -209,7 +209,7 @@ class Panel:
             f'<details style="font-size: 16px"><summary>This picture in words</summary>{escape(explorer.alt)}</details>'
         )
         row = Box([*self._controls.values(), reset], layout=Layout(flex_flow="row wrap", align_items="center"))
-        self.box = VBox([self._reading, self._picture, row, about])
+        self.box = VBox([self._reading, self._picture, row, about], layout=Layout(padding="0 4px"))
         self.follow()
 
     def follow(self) -> None:
@@ -236,9 +236,8 @@ class Panel:
         self._say(self._explorer.reading)
 
     def _say(self, words: str) -> None:
-        self._reading.value = (
-            f'<div role="status" aria-live="polite" style="font-size: 18px; line-height: 1.35">{escape(words)}</div>'
-        )
+        looks = "font-size: 18px; line-height: 1.35; min-height: 2.7em"  # two lines: the picture does not jump at the second
+        self._reading.value = f'<div role="status" aria-live="polite" style="{looks}">{escape(words)}</div>'
 
 
 def _read(update: Callable[..., str], artists: Any, values: Mapping[str, Any]) -> str:

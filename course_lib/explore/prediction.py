@@ -145,6 +145,8 @@ class Prediction:
             if self.locked:
                 low, high = self.band
                 axes.fill_between([low, high], -0.5, len(rows) - 0.5, color=style.COLOURS["blue"], alpha=0.15)
+                middle = (low * high) ** 0.5 if self.log else (low + high) / 2
+                axes.text(middle, -0.45, "your band", ha="center", va="bottom", color=style.COLOURS["blue"])
             for row, (_, value, colour, marker) in enumerate(rows):
                 height = len(rows) - 1 - row
                 axes.plot(value, height, marker=marker, color=style.COLOURS[colour], markersize=12, linestyle="none")
@@ -152,7 +154,7 @@ class Prediction:
             axes.set_yticks(range(len(rows)), [label for label, *_ in reversed(rows)])
             axes.set_ylim(-0.5, len(rows) - 0.25)
             axes.set_xlabel(self.unit or "value")
-            picture.suptitle(fill(verdict, 84), x=0.01, ha="left")
+            picture.suptitle(fill(verdict, 92), x=0.01, ha="left")
             axes.grid(axis="y", visible=False)
         return picture
 

@@ -95,7 +95,7 @@ class Lab:
             python: the environment to run; the one of the tests unless another is wanted.
             environment: variables set on top of this process's own.
         """
-        self.root, self._browser, self._home, self._python = root, browser, home, python
+        self.root, self._browser, self.home, self._python = root, browser, home, python
         self._environment = dict(environment or {})
         self._token = secrets.token_hex(16)
         self._pages: list[Any] = []
@@ -103,7 +103,7 @@ class Lab:
     def __enter__(self) -> "Lab":
         self.port = _free_port()
         self.address = f"http://127.0.0.1:{self.port}"
-        self._log = self._home / "server.log"
+        self._log = self.home / "server.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 self._command(), cwd=self.root, env=self._variables(), stdout=log, stderr=log, start_new_session=True
@@ -164,17 +164,17 @@ class Lab:
         return [self._python, "-m", "jupyterlab", "--no-browser", *options]
 
     def _variables(self) -> dict[str, str]:
-        settings = self._home / "settings"
+        settings = self.home / "settings"
         notification = settings / "@jupyterlab/apputils-extension/notification.jupyterlab-settings"
         notification.parent.mkdir(parents=True, exist_ok=True)
         notification.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
         own = {
             "JUPYTERLAB_SETTINGS_DIR": settings,
-            "JUPYTERLAB_WORKSPACES_DIR": self._home / "workspaces",
-            "JUPYTER_CONFIG_DIR": self._home / "config",
-            "JUPYTER_DATA_DIR": self._home / "data",
-            "JUPYTER_RUNTIME_DIR": self._home / "runtime",
-            "IPYTHONDIR": self._home / "ipython",
+            "JUPYTERLAB_WORKSPACES_DIR": self.home / "workspaces",
+            "JUPYTER_CONFIG_DIR": self.home / "config",
+            "JUPYTER_DATA_DIR": self.home / "data",
+            "JUPYTER_RUNTIME_DIR": self.home / "runtime",
+            "IPYTHONDIR": self.home / "ipython",
         }
         return os.environ | {name: str(folder) for name, folder in own.items()} | self._environment
 
@@ -217,7 +217,7 @@ class Notebook:
             raise NotebookError(self._told(f"not done after {seconds:g} s{where}{errors}")) from error
         errors = self.errors()
         if errors:
-            raise NotebookError(self._told("\n".join(map(str, errors))))
+            raise NotebookError(self._told("\n".join(map(str, errors)), with_log=False))
 
     def errors(self) -> list[CellError]:
         """The failed cells."""
@@ -233,11 +233,11 @@ class Notebook:
         return self.page.evaluate("jupyterapp.shell.currentWidget.content.model.toJSON().cells")
 
     def cell(self, index: int) -> Locator:
-        """The cell at `index`, scrolled into view. Cells out of sight may not be there in the page at all."""
+        """The cell at `index`, scrolled into view: what is far out of sight is not in the page at all."""
         self.page.evaluate(_SHOW, index)
-        cell = self.page.locator(f'.jp-Cell[data-windowed-list-index="{index}"], .jp-Notebook .jp-Cell >> nth={index}')
-        cell.first.wait_for(state="attached")
-        return cell.first
+        cell = self.page.locator(f'.jp-Notebook:visible [data-windowed-list-index="{index}"]')
+        cell.wait_for(state="attached")
+        return cell
 
     def slider(self, label: str) -> Locator:
         """The handle of the slider beside `label`: what takes the focus and the keys."""
@@ -282,12 +282,11 @@ class Notebook:
         if not any(harmless in words for harmless in HARMLESS):
             self.console.append(words)
 
-    def _told(self, what: str) -> str:
-        picture = self.screenshot(self._lab._home / "failed.png")
+    def _told(self, what: str, with_log: bool = True) -> str:
+        picture = self.screenshot(self._lab.home / "failed.png")
         console = "\n".join(self.console[-10:]) or "nothing"
-        return (
-            f"{self.name}: {what}\nThe browser's console: {console}\nThe server: {self._lab.log()}\nThe page: {picture}"
-        )
+        log = f"\nThe server:\n{self._lab.log()}" if with_log else ""
+        return f"{self.name}: {what}\nThe page: {picture}\nThe browser's console: {console}{log}"
 
 
 _READY = """() => {

@@ -3,12 +3,13 @@
 import os
 import re
 import statistics
+import urllib.request
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from tests.browser.jupyter import Notebook, NotebookError
+from tests.browser.jupyter import Lab, Notebook, NotebookError
 
 WAVE = """
 import numpy as np
@@ -93,15 +94,15 @@ def test_the_keys_stay_with_the_slider(wave):
         wait_for_reading(wave, words)
 
 
-def test_a_choice_is_made_by_keyboard(wave):
+def test_a_choice_is_made_by_keyboard_and_reset_is_reached_by_tab(wave):
     wave.page.get_by_role("button", name="Reset").click()
+    wait_for_reading(wave, "At 1 Hz a sine")
     wave.page.get_by_role("combobox", name="shape of the wave").focus()
-    wave.page.keyboard.press("ArrowDown")
+    for key in ("Space", "ArrowDown", "Enter"):
+        wave.page.keyboard.press(key)
     wait_for_reading(wave, "At 1 Hz a square")
-
-
-def test_reset_is_reached_by_tab_and_goes_back_to_the_start(wave):
-    wave.press(wave.slider("frequency"), "ArrowRight", times=3)
+    wave.press(wave.slider("frequency"), "Home")
+    wait_for_reading(wave, "At 0.5 Hz a square")
     for _ in range(6):
         wave.page.keyboard.press("Tab")
         if wave.page.evaluate("document.activeElement.innerText.trim()") == "Reset":
@@ -140,10 +141,12 @@ def test_picture_and_slider_have_names_for_a_screen_reader(wave):
     assert "Voltage over time" in wave.page.locator("details", has_text="This picture in words").text_content()
 
 
-def test_nothing_in_the_panel_is_smaller_than_14_pixels_or_cut_off(wave):
-    sizes = wave.page.locator("[role=status]").first.evaluate("words => parseFloat(getComputedStyle(words).fontSize)")
-    assert sizes >= 14
-    for label in wave.page.locator(".widget-label, .widget-readout").all():
+def test_the_reading_is_large_and_no_label_is_cut_off(wave):
+    size = wave.page.locator("[role=status]").first.evaluate("words => parseFloat(getComputedStyle(words).fontSize)")
+    assert size >= 14  # pixels
+    labels = wave.page.locator(".widget-label, .widget-readout").all()
+    assert len(labels) >= 5  # those of the explorer's controls and of the prediction's
+    for label in labels:
         assert label.evaluate("part => part.scrollWidth <= part.clientWidth + 1"), label.inner_text()
     keep(wave, "panel")
 
@@ -180,6 +183,47 @@ def test_a_failing_cell_is_reported_with_its_source_and_traceback(lab):
         notebook.run_all()
     assert re.search(r"cell 1 failed: ZeroDivisionError.*return x / 0.*halve\(fine\)", str(told.value), re.DOTALL)
     assert [error.index for error in notebook.errors()] == [1]
+
+
+def test_a_cell_far_down_is_scrolled_into_view(lab):
+    notebook = lab.open(put(lab, "long.ipynb", *[f"print('this is cell {i}')\n" + "#\n" * 20 for i in range(30)]))
+    notebook.run_all()
+    for index in (29, 0, 14):
+        cell = notebook.cell(index)
+        cell.locator(".jp-OutputArea-output", has_text=re.compile(rf"this is cell {index}\b")).wait_for()
+        assert cell.evaluate(
+            "cell => cell.getBoundingClientRect().bottom > 0 && cell.getBoundingClientRect().top < innerHeight"
+        )
+
+
+def test_server_and_kernels_end_even_when_a_test_fails(browser, tmp_path):
+    (tmp_path / "root").mkdir()
+    seen = []
+
+    def fail_beside_a_kernel():
+        with Lab(tmp_path / "root", browser, tmp_path) as lab:
+            notebook = lab.open(put(lab, "kernel.ipynb", "import os", "os.getpid()"))
+            notebook.run_all()
+            kernel = int(notebook.cells()[1]["outputs"][0]["data"]["text/plain"])
+            os.kill(kernel, 0)  # it is there
+            seen.extend([kernel, lab.address])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_beside_a_kernel()
+    kernel, address = seen
+    with pytest.raises(ProcessLookupError):
+        os.kill(kernel, 0)
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(address)
+
+
+def test_a_server_that_cannot_start_says_why(browser, tmp_path):
+    with (
+        pytest.raises(RuntimeError, match="No module named"),
+        Lab(tmp_path, browser, tmp_path, environment={"PYTHONPATH": "", "PYTHONHOME": str(tmp_path)}),
+    ):
+        pass
 
 
 def test_a_cell_that_never_ends_is_named(lab):
