@@ -167,10 +167,10 @@ def test_a_fresh_clone_opens_with_one_command_and_the_second_time_at_once(tmp_pa
 def test_the_set_up_cell_says_what_is_missing_where_nothing_is_installed(tmp_path):
     python = environment(tmp_path / "bare", "pip", constraints=False)
     cell = notebooks.SETUP.replace("{address}", "")
-    here = subprocess.run([python, "-c", cell], capture_output=True, text=True)
+    here = subprocess.run([python, "-c", cell], cwd=tmp_path, capture_output=True, text=True)
     assert "run `make start` in the course's folder" in here.stderr
     colab = {"COLAB_RELEASE_TAG": "release"}
-    there = subprocess.run([python, "-c", cell], env=os.environ | colab, capture_output=True, text=True)
+    there = subprocess.run([python, "-c", cell], cwd=tmp_path, env=os.environ | colab, capture_output=True, text=True)
     assert "no public address yet" in there.stderr
 
 
