@@ -83,7 +83,7 @@ def softmax(x: Float[Any, "..."], axis: int = -1) -> Float[Any, "..."]:
     wide = _wide(x)
     weights = xp.exp(wide - _finite_shift(_row_maximum(wide, axis)))
     total = xp.sum(weights, axis=axis, keepdims=True)
-    return xp.astype(weights / xp.where(total == 0, like(total, 1), total), x.dtype)
+    return xp.astype(weights / xp.where(total == 0, like(total, 1), total), x.dtype, copy=False)
 
 
 def logsumexp(x: Float[Any, "..."], axis: int = -1, keepdims: bool = False) -> Float[Any, "..."]:
@@ -102,7 +102,7 @@ def logsumexp(x: Float[Any, "..."], axis: int = -1, keepdims: bool = False) -> F
     result = xp.log(xp.where(total == 0, like(total, 1), total)) + shift
     for extreme in (-inf, inf):
         result = xp.where(largest == extreme, like(wide, extreme), result)
-    return xp.astype(result if keepdims else xp.squeeze(result, axis=axis), x.dtype)
+    return xp.astype(result if keepdims else xp.squeeze(result, axis=axis), x.dtype, copy=False)
 
 
 def sample(p: Float[Any, "*batch v"], uniforms: Float[Any, "*batch"]) -> Int[Any, "*batch"]:

@@ -83,7 +83,7 @@ def build(figure: Figure) -> Walls:
     """Draws the three diagrams, with limits wide enough for every preset, and returns what moves."""
     work, memory, speed = figure.subplots(1, 3)
     _axes(work, "operations a token", (1e6, 1e14), _power)
-    _axes(memory, "bytes held", (1e6, 1e14), _bytes)
+    _axes(memory, "bytes held", (1e6, 2e14), _bytes)
     _axes(speed, "tokens a second, at best", (1e-2, 1e7), _rate)
     walls = Walls(
         weight_work=_line(work, "blue", "weights"),

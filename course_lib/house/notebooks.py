@@ -22,7 +22,8 @@ KEPT = {"deletable", "editable", "jupyter", "nbgrader", "tags"}
 LAYOUT = {"cell_marker", "lines_to_end_of_cell_marker", "lines_to_next_cell", "title"}
 BADGES = re.compile(r"<!-- badges -->(?:.*?<!-- /badges -->)?", re.DOTALL)
 SETUP = """\
-# Makes the course's library available: there already after `make start` and on Binder, installed here on Colab.
+# Makes the course's library available. It is there already after `make start`
+# and on Binder; on Colab this cell installs it, beside Colab's own torch and numpy.
 import importlib.util
 import os
 import subprocess
@@ -31,12 +32,13 @@ from importlib.metadata import version
 
 if importlib.util.find_spec("course_lib") is None:
     if "google.colab" not in sys.modules and "COLAB_RELEASE_TAG" not in os.environ:
-        raise ModuleNotFoundError("course_lib is not installed here: run `make start` in the course's folder")
+        raise ModuleNotFoundError("no course_lib here: run `make start` in the course's folder")
     address = os.environ.get("COURSE_SOURCE") or "{address}"
     if not address:
-        raise ModuleNotFoundError("this copy of the course has no public address yet: set COURSE_SOURCE to one")
-    kept = [f"{package}=={version(package)}" for package in ("numpy", "torch")]  # Colab's own stay as they are
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", address, *kept], check=True)
+        raise ModuleNotFoundError("this copy has no public address yet: set COURSE_SOURCE to one")
+    kept = [f"{package}=={version(package)}" for package in ("numpy", "torch")]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", address, *kept]
+    subprocess.run(command, check=True)
     importlib.invalidate_caches()"""
 
 
