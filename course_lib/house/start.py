@@ -23,6 +23,10 @@ FIRST_PAGE = "lectures/00_start.ipynb"
 FIRST_PORT = 8888
 SETTINGS = {"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False}}
 
+# rfc3987_syntax compiles its grammars on import: a third of JupyterLab's whole start. It serves one optional check of
+# jsonschema's, the format of an IRI, which JupyterLab has no use for; jsonschema goes on without when it is absent.
+LAUNCH = "import sys; sys.modules['rfc3987_syntax'] = None; from jupyterlab.labapp import main; main()"
+
 
 def run(browser: str = "", port: int | None = None) -> NoReturn:
     """Turn this process into JupyterLab in the checkout or bundle around the working directory.
@@ -65,7 +69,7 @@ def run(browser: str = "", port: int | None = None) -> NoReturn:
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # as in a container, where there is no other user
         arguments.append("--allow-root")
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *arguments])
+    os.execv(sys.executable, [sys.executable, "-c", LAUNCH, *arguments])
 
 
 def regenerate(folder: Path) -> None:

@@ -309,11 +309,15 @@ _RUNNING = """() => {
 _SHOW = "index => jupyterapp.shell.currentWidget.content.scrollToItem(index, 'smart')"
 
 _WATCH = """picture => {
-    let pressed;
+    let pressed = null;
     window.courseShown = new Promise(resolve => {
         addEventListener('keydown', () => { pressed = performance.now(); }, {capture: true, once: true});
-        const shown = () => requestAnimationFrame(() => resolve(performance.now() - pressed));
-        picture.addEventListener('load', shown, {once: true});
+        const loaded = () => {
+            if (pressed === null) return;  // the picture of an earlier event
+            picture.removeEventListener('load', loaded);
+            requestAnimationFrame(() => resolve(performance.now() - pressed));
+        };
+        picture.addEventListener('load', loaded);
         setTimeout(() => resolve(null), 10000);
     });
 }"""

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from parabola import HEIGHTS, build, drawn, explorer, from_scratch, update
 
 from course_lib.explore import Explorer, Slider
+from tests.explore.parabola import HEIGHTS, build, drawn, explorer, from_scratch, update
 
 
 @pytest.mark.parametrize("moves", [[(3, 2)], [(-3, 1), (0, 2), (-3, 2)], [(1, 2), (1, 1), (2, 1)]])

@@ -5,9 +5,9 @@ import sys
 
 import numpy as np
 from ipywidgets import HTML, Button, Image, SelectionSlider
-from parabola import explorer, from_scratch, pixels, update
 
 from course_lib.explore import Explorer, frame
+from tests.explore.parabola import explorer, from_scratch, pixels, update
 
 
 def test_without_a_notebook_it_is_text_and_a_still_picture():
