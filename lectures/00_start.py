@@ -57,7 +57,8 @@
 # %%
 import os
 
-# Before NumPy is loaded: one core is enough here, and on a shared machine a second one would mostly wait for its turn.
+# Before NumPy is loaded: one core is enough here, and on a shared machine a second one would
+# mostly wait for its turn.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
@@ -99,7 +100,7 @@ check.progress()
 # **1. Shapes.** `Q` has shape (5, 8) and `K` has shape (7, 8). Which product compares every row of `Q` with every row
 # of `K`, and what is its shape?
 #
-# <details><summary>Answer</summary>
+# <details style="margin-bottom: 1em"><summary>Answer</summary>
 #
 # `Q @ K.T`, of shape (5, 7): its entry in row i and column j is the dot product of row i of `Q` and row j of `K`.
 # Refresher: Deisenroth, Faisal and Ong, *Mathematics for Machine Learning*, section 2.2 "Matrices",
@@ -108,7 +109,7 @@ check.progress()
 #
 # **2. Softmax.** What is the softmax of four equal scores? What changes if 100 is added to each of them?
 #
-# <details><summary>Answer</summary>
+# <details style="margin-bottom: 1em"><summary>Answer</summary>
 #
 # A quarter each; nothing changes, because the common factor $e^{100}$ cancels. Refresher: Zhang, Lipton, Li and Smola,
 # *Dive into Deep Learning*, section 4.1 "Softmax Regression",
@@ -118,7 +119,7 @@ check.progress()
 # **3. Logarithms.** A model gives three tokens in a row the probabilities 1/2, 1/4 and 1/8. What is the binary
 # logarithm of their product, and why would a program add logarithms instead of multiplying probabilities?
 #
-# <details><summary>Answer</summary>
+# <details style="margin-bottom: 1em"><summary>Answer</summary>
 #
 # −1 − 2 − 3 = −6. The product of a few thousand probabilities is smaller than any floating-point number and becomes 0;
 # the sum of their logarithms stays harmless. Refresher: OpenStax, *Algebra and Trigonometry 2e*, section 6.5
@@ -128,7 +129,7 @@ check.progress()
 # **4. Generators.** After `numbers = (n * n for n in range(4))`, what does `next(numbers)` give the first time, and
 # `list(numbers)` after it?
 #
-# <details><summary>Answer</summary>
+# <details style="margin-bottom: 1em"><summary>Answer</summary>
 #
 # 0, then `[1, 4, 9]`: a generator makes its values one at a time and remembers where it was, as a model that streams
 # its answer does. Refresher: *The Python Tutorial*, section 9.9 "Generators",
@@ -137,7 +138,7 @@ check.progress()
 #
 # **5. Slices.** `x = np.arange(12).reshape(3, 4)`. What is `x[:, -1]`? And if you write into it, does `x` change?
 #
-# <details><summary>Answer</summary>
+# <details style="margin-bottom: 1em"><summary>Answer</summary>
 #
 # `[3, 7, 11]`, the last column, and yes: a slice is a view of the same memory, not a copy. Refresher: *NumPy user
 # guide*, "Indexing on ndarrays", section "Slicing and striding",
@@ -147,7 +148,7 @@ check.progress()
 # **6. Expectation.** A draft token is accepted with probability 0.8, each independently of the others. How many tokens
 # are looked at, on average, up to and including the first that is refused?
 #
-# <details><summary>Answer</summary>
+# <details style="margin-bottom: 1em"><summary>Answer</summary>
 #
 # 1 / (1 − 0.8) = 5: the mean of a geometric distribution. Refresher: OpenStax, *Introductory Statistics 2e*, section
 # 4.4 "Geometric Distribution", <https://openstax.org/books/introductory-statistics-2e/pages/4-4-geometric-distribution>
@@ -166,7 +167,8 @@ assert (next(numbers), list(numbers)) == (0, [1, 4, 9])
 x = np.arange(12).reshape(3, 4)
 assert x[:, -1].tolist() == [3, 7, 11]
 assert np.shares_memory(x, x[:, -1])
-assert abs(rng.geometric(1 - 0.8, size=100_000).mean() - 5) < 0.1  # the mean of so many varies by 0.014 (one deviation)
+# The mean of so many varies by 0.014 (one standard deviation).
+assert abs(rng.geometric(1 - 0.8, size=100_000).mean() - 5) < 0.1
 
 # %% [markdown]
 # ## Fact one: attention is quadratic, and its cache grows
@@ -221,7 +223,12 @@ print(f"all heads of {llama_3.name} at 131,072 tokens: {all_scores:.2e} scores")
 from course_lib.explore import Prediction
 
 guess_attention = Prediction(
-    "00.attention", "4,096 tokens against 1,024: how many times as long?", unit="times", low=1, high=256, log=True
+    "00.attention",
+    "4,096 tokens against 1,024: how many times as long?",
+    unit="times",
+    low=1,
+    high=256,
+    log=True,
 )
 guess_attention
 
@@ -297,7 +304,7 @@ print(f"equal at {crossover:,.0f} tokens")
 
 before, after = (forward_flops(llama_2, 1, n_past) for n_past in (int(crossover) - 1, int(crossover)))
 assert before.attention <= before.weights < after.attention
-# Biases and norms apart (here there are no biases), "two operations a weight" holds to within a thousandth.
+# Norms apart (there are no biases here), "two operations a weight" holds to within a thousandth.
 assert abs(weights / (2 * parameter_count(llama_2).read_per_step) - 1) < 1e-3
 
 # %% [markdown]
@@ -305,8 +312,8 @@ assert abs(weights / (2 * parameter_count(llama_2).read_per_step) - 1) < 1e-3
 # beside the weights; for long ones it is all one hears. The trade-off of this first wall: a longer context lets a model
 # see more, and every token it sees is paid for by all tokens that come after it, in work and in memory.
 #
-# <details><summary><b>Check yourself.</b> A provider offers twice the context window. Its cache for one full
-# conversation grows by what factor? And the scores computed for it?</summary>
+# <details style="margin-bottom: 1em"><summary><b>Check yourself.</b> A provider offers twice the context window. Its
+# cache for one full conversation grows by what factor? And the scores computed for it?</summary>
 #
 # The cache doubles, since it is proportional to $n$; the scores grow about fourfold, as $n^2$. The next cell says so in
 # numbers.
@@ -335,11 +342,12 @@ assert round(score_entries(8192, causal=True) / score_entries(4096, causal=True)
 # made from the one before it:
 
 # %%
-from course_lib.costs.measure_walls import measure_passes, one_by_one, random_weights, reading_rate, through
+from course_lib.costs.measure_walls import one_by_one, random_weights, through
 
 matrices = random_weights(n_matrices=12, width=2048)
 states = one_by_one(matrices[0][0], matrices, n=64)
-print(f"{sum(matrix.nbytes for matrix in matrices) / 1e6:.0f} MB of weights; states of shape {states.shape}")
+n_bytes = sum(matrix.nbytes for matrix in matrices)
+print(f"{n_bytes / 1e6:.0f} MB of weights; states of shape {states.shape}")
 
 # %% [markdown]
 # Now suppose that somebody tells us the first 64 states in advance, as a prompt does. Then a *single* pass takes all of
@@ -348,7 +356,8 @@ print(f"{sum(matrix.nbytes for matrix in matrices) / 1e6:.0f} MB of weights; sta
 # %%
 together = through(states[:-1], matrices)
 assert together.shape == (64, 2048)
-# 12 products of 2,048 terms, each rounded to 24 bits: the error stays near 12 · √2048 · 2⁻²⁴ of values that are about 1.
+# 12 products of 2,048 terms, each rounded to 24 bits: the error stays near 12 · √2048 · 2⁻²⁴
+# of values that are about 1.
 assert np.abs(together - states[1:]).max() < 10 * 12 * np.sqrt(2048) * 2.0**-24
 
 # %% [markdown]
@@ -370,13 +379,16 @@ guess_decoding = Prediction(
 guess_decoding
 
 # %%
+from course_lib.costs.measure_walls import measure_passes, reading_rate
+
 passes = measure_passes(matrices, positions=(1, 4, 16, 64))
 rate = reading_rate(matrices)
 print(f"weights read, and hardly anything done with them: {rate / 1e9:.1f} GB/s")
 for run in passes:
     print(
         f"{run.positions:>2} together  {run.seconds_per_token * 1e3:6.2f} ms a token"
-        f"  weights read at {run.bytes_per_second / 1e9:5.1f} GB/s  {run.flops_per_second / 1e9:6.1f} billion operations a second"
+        f"  weights read at {run.bytes_per_second / 1e9:5.1f} GB/s"
+        f"  {run.flops_per_second / 1e9:6.1f} billion operations a second"
     )
 
 # %%
@@ -409,7 +421,8 @@ guess_decoding.reveal(alone.seconds_per_token / all_together.seconds_per_token, 
 from course_lib.costs import DEVICES
 
 h100 = DEVICES["H100 SXM"]
-assert 0.7 < recorded.values["pass_bytes_per_second"][0] / recorded.values["reading_rate"] < 0.8  # "three quarters"
+read_alone, read_at_most = recorded.values["pass_bytes_per_second"][0], recorded.values["reading_rate"]
+assert 0.7 < read_alone / read_at_most < 0.8  # the three quarters of the reference run
 assert round(h100.flops / h100.bandwidth) == 295
 print(h100.source)
 balance = all_together.flops_per_second / rate
@@ -446,22 +459,28 @@ import torch
 
 if torch.cuda.is_available():
     torch.manual_seed(0)
-    gpu_matrices = [torch.randn(8192, 8192, device="cuda", dtype=torch.float16) / 8192**0.5 for _ in range(6)]
-    gpu_passes = measure_passes(gpu_matrices, positions=(1, 4, 16, 64), synchronize=torch.cuda.synchronize)
+    half = {"device": "cuda", "dtype": torch.float16}
+    gpu_matrices = [torch.randn(8192, 8192, **half) / 8192**0.5 for _ in range(6)]
+    gpu_passes = measure_passes(gpu_matrices, (1, 4, 16, 64), synchronize=torch.cuda.synchronize)
     for run in gpu_passes:
-        speeds = f"{run.seconds_per_token * 1e6:6.1f} µs a token  {run.bytes_per_second / 1e9:6.0f} GB/s"
-        print(f"{run.positions:>2} together  {speeds}")
-    print(f"one by one: {gpu_passes[0].seconds_per_token / gpu_passes[-1].seconds_per_token:.0f} times as long")
+        print(
+            f"{run.positions:>2} together  {run.seconds_per_token * 1e6:6.1f} µs a token"
+            f"  weights read at {run.bytes_per_second / 1e9:6.0f} GB/s"
+        )
+    gpu_alone, *_, gpu_together = gpu_passes
+    ratio = gpu_alone.seconds_per_token / gpu_together.seconds_per_token
+    print(f"one by one: {ratio:.0f} times as long")
     del gpu_matrices
 else:
-    print("No GPU here. On an H100 reading should still set the time at 64 tokens (64 < 295): a ratio near 64.")
+    print("No GPU here. On an H100 reading should still set the time at 64 tokens (64 < 295):")
+    print("a ratio near 64.")
 
 # %% [markdown]
 # The trade-off of this second wall: sharing each reading among more tokens makes all of them cheaper, and someone has
 # to wait until there are tokens to share it with.
 #
-# <details><summary><b>Check yourself.</b> Somebody replaces the GPU by one with twice the operations per second and the
-# same memory. How much faster does a single conversation decode?</summary>
+# <details style="margin-bottom: 1em"><summary><b>Check yourself.</b> Somebody replaces the GPU by one with twice the
+# operations per second and the same memory. How much faster does a single conversation decode?</summary>
 #
 # Not at all, while reading sets the time: the bound is bandwidth over bytes, and neither has changed. The next cell
 # tries it.
@@ -473,8 +492,8 @@ else:
 # Grattafiori et al. (2024), *The Llama 3 Herd of Models*, Table 3.
 
 # %%
-twice_the_arithmetic = Device("twice the arithmetic", h100.bandwidth, 2 * h100.flops, h100.memory, "imagined")
-assert decode_bound(llama_3, 1, twice_the_arithmetic).per_sequence == bound.per_sequence
+doubled = Device("twice the arithmetic", h100.bandwidth, 2 * h100.flops, h100.memory, "imagined")
+assert decode_bound(llama_3, 1, doubled).per_sequence == bound.per_sequence
 
 # %% [markdown]
 # ## Which wall comes first?
@@ -509,7 +528,7 @@ gain = {}
 for n in (256, 131_072):
     one, many = (decode_bound(llama_3, n, h100, batch).tokens_per_second for batch in (1, 32))
     gain[n] = many / one
-    print(f"{n:>7,} tokens: a batch of 32 decodes {gain[n]:.1f} times as many tokens a second as a batch of one")
+    print(f"{n:>7,} tokens: 32 sequences together decode {gain[n]:.1f} times the tokens a second of one")
 assert gain[256] > 10 * gain[131_072]
 assert not decode_bound(llama_3, 131_072, h100, batch=32).fits
 a100 = DEVICES["A100 80GB"]
@@ -552,8 +571,9 @@ from IPython.display import Markdown
 from course_lib.house import doctor
 
 findings = doctor.findings()
-rows = [f"| {finding.mark} | {finding.subject} | {finding.found} | {finding.advice} |" for finding in findings]
-Markdown("\n".join(["| | part | found here | what to do, or to know |", "|---|---|---|---|", *rows]))
+rows = ["| | part | found here | what to do, or to know |", "|---|---|---|---|"]
+rows += [f"| {found.mark} | {found.subject} | {found.found} | {found.advice} |" for found in findings]
+Markdown("\n".join(rows))
 
 # %% [markdown]
 # **Next:** the lab of this unit, [lab00_two_walls](../labs/lab00_two_walls/lab00_two_walls.ipynb): 20 minutes, 20

@@ -29,7 +29,7 @@ def test_a_figure_is_drawn_again_byte_for_byte_from_another_folder(name, tmp_pat
     """The file is copied, so that the committed picture stays; what it draws it draws beside itself."""
     copy = tmp_path / f"{name}.py"
     copy.write_bytes((FOLDER / f"{name}.py").read_bytes())
-    subprocess.run([sys.executable, copy], cwd=FOLDER.parent, check=True)
+    subprocess.run([sys.executable, copy], cwd=tmp_path, check=True)
     assert (tmp_path / f"{name}.svg").read_bytes() == (FOLDER / f"{name}.svg").read_bytes()
 
 

@@ -47,6 +47,13 @@ def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess:
     )
 
 
+def hand_in(course: Path, submission: Submission) -> None:
+    """Puts a notebook where nbgrader looks for what was collected."""
+    path = course / "submitted" / submission.student / LAB / f"{LAB}.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text(submission.text, encoding="utf-8")
+
+
 @contextmanager
 def graded_round(folder: Path) -> Iterator[Round]:
     """The round, in a folder that is removed afterwards."""
@@ -55,8 +62,6 @@ def graded_round(folder: Path) -> Iterator[Round]:
     assert result.exit_code == 0, result.output
     submissions = {submission.student: submission for submission in all_ten()}
     for submission in submissions.values():
-        path = course / "submitted" / submission.student / LAB / f"{LAB}.ipynb"
-        path.parent.mkdir(parents=True)
-        path.write_text(submission.text, encoding="utf-8")
+        hand_in(course, submission)
     yield Round(course, submissions, nbgrader(course, "autograde", LAB))
     shutil.rmtree(course, ignore_errors=True)

@@ -42,18 +42,16 @@ def all_ten() -> list[Submission]:
     no_maximum = visible_share("softmax_without_maximum", "softmax")
     half_entries = visible_share("entries_half_of_the_square", "score_entries")
     return [
-        _right("ada"),
-        _right("ben", written=False, softmax=_known("softmax_without_maximum"), points={"check_softmax": no_maximum}),
-        _right(
-            "cleo", score_entries=_known("entries_half_of_the_square"), points={"check_score_entries": half_entries}
-        ),
+        right("ada"),
+        right("ben", written=False, softmax=_known("softmax_without_maximum"), points={"check_softmax": no_maximum}),
+        right("cleo", score_entries=_known("entries_half_of_the_square"), points={"check_score_entries": half_entries}),
         _made("dan", lambda notebook: None, NOTHING),
-        _right("eve", softmax="def softmax(x:\n    return x", points={"check_softmax": 0}),
-        _right("finn", setup='raise RuntimeError("no idea")', points={}),
-        _right("gus", softmax=None, points={"check_softmax": 0}),
-        _right("hua", softmax=_loud(), points={}),
+        right("eve", softmax="def softmax(x:\n    return x", points={"check_softmax": 0}),
+        right("finn", setup='raise RuntimeError("no idea")', points={}),
+        right("gus", softmax=None, points={"check_softmax": 0}),
+        right("hua", softmax=_loud(), points={}),
         Submission("ira", '{"cells": [', None),
-        _right(
+        right(
             "jo",
             check_softmax="5.0",
             softmax="import scipy.special\nsoftmax = scipy.special.softmax",
@@ -79,7 +77,7 @@ def answers() -> dict[str, str]:
     return {cell.metadata["nbgrader"]["grade_id"]: cell.source for cell in cells}
 
 
-def _right(
+def right(
     student: str, written: bool = True, points: dict[str, float] | None = None, **replaced: str | None
 ) -> Submission:
     """The author's answers, some of them replaced (None: the cell is deleted; "setup": put into the first code cell)."""

@@ -8,7 +8,8 @@ from nbgrader.api import Gradebook
 
 from autograder.release import release
 from course_lib.checks import labs
-from tests.autograder.submissions import FULL, LAB, ROOT, SOURCE, all_ten, answers
+from tests.autograder.nbgrader_round import hand_in
+from tests.autograder.submissions import FULL, LAB, ROOT, SOURCE, all_ten, answers, right
 
 STUDENTS = [submission.student for submission in all_ten()]
 
@@ -33,8 +34,8 @@ def test_the_ten_tell_the_cases_apart():
 
 def test_a_file_that_is_no_notebook_is_reported_and_stops_nobody(graded):
     assert graded.autograde.returncode != 0
-    assert re.search(r"error processing assignment .* for student 'ira'", graded.autograde.stderr)
-    assert "for student 'ada'" not in graded.autograde.stderr
+    failed = re.findall(r"error processing assignment '\w+' for student '(\w+)'", graded.autograde.stderr)
+    assert failed == ["ira"]
 
 
 def test_a_written_answer_waits_for_a_person_and_an_empty_one_scores_nothing(graded):
@@ -45,6 +46,7 @@ def test_a_written_answer_waits_for_a_person_and_an_empty_one_scores_nothing(gra
             found = gradebook.find_submission(LAB, student)
             written = next(grade for grade in found.notebooks[0].grades if grade.name == "which_wall")
             assert bool(written.needs_manual_grade) == submission.answered
+            assert (written.auto_score, written.score) == (None if submission.answered else 0, 0)
             assert written.max_score == 2
 
 
@@ -101,3 +103,19 @@ def test_releasing_again_keeps_what_was_graded(graded, tmp_path):
     release(SOURCE, again.course)
     with Gradebook(again.database) as gradebook:
         assert gradebook.find_submission(LAB, "ada").score == 18
+
+
+@pytest.mark.slow
+def test_an_endless_loop_costs_what_waits_for_it_and_nothing_else(graded, tmp_path):
+    again = graded.copy(tmp_path / "course")
+    config = again.course / "nbgrader_config.py"
+    released = config.read_text(encoding="utf-8")
+    assert "timeout = 60" in released
+    config.write_text(released.replace("timeout = 60", "timeout = 3"), encoding="utf-8")
+    kim = right("kim", generate="def generate(next_token, prompt, n_new):\n    while True:\n        pass")
+    hand_in(again.course, kim)
+    done = again.nbgrader("autograde", LAB, "--student", "kim")
+    assert done.returncode == 0, done.stderr
+    with Gradebook(again.database) as gradebook:
+        scores = {grade.name: grade.auto_score for grade in gradebook.find_submission(LAB, "kim").notebooks[0].grades}
+    assert {name: scores[name] for name in FULL} == FULL | {"check_generate": 0, "check_prediction": 0}

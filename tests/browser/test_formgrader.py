@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from nbgrader.api import Gradebook
+from playwright.sync_api import expect
 
 from tests.autograder.submissions import LAB
 from tests.browser.jupyter import Lab
@@ -34,12 +35,12 @@ def test_a_person_grades_the_written_answer_and_the_export_has_it(course, formgr
     page = formgrader.page("formgrader")
     page.get_by_role("link", name=LAB).first.wait_for()
     page.goto(formgrader.url(f"formgrader/gradebook/{LAB}/{LAB}"))
-    page.get_by_text("Submission #1", exact=True).wait_for()
-    assert page.get_by_text("Submission #").count() == 9  # all but the file that is no notebook
+    expect(page.get_by_text("Submission #")).to_have_count(9)  # all but the file that is no notebook
 
     page.goto(formgrader.url(f"formgrader/submissions/{notebook}/"))
+    # The boxes are there before formgrader has fetched what belongs in them; what is typed earlier is not saved.
+    page.wait_for_function("formgrader.grades?.loaded && formgrader.comments?.loaded")
     score = page.locator("#which_wall")
-    score.wait_for()
     assert page.locator("#check_softmax").get_attribute("placeholder") == "5"
     assert page.get_by_text("(passed: 7 of 7 cases, 5 / 5 points)").count() == 1
     with page.expect_response(lambda answer: "/api/grade/" in answer.url and answer.request.method == "PUT"):

@@ -6,15 +6,22 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.costs import probes
+from course_lib.costs import measure_walls, probes
 from course_lib.costs.measure_walls import (
     measure_attention,
     measure_passes,
     naive_attention,
     one_by_one,
     random_weights,
+    reading_rate,
     through,
 )
+
+
+@pytest.fixture(params=["numpy", "torch"])
+def held(request):
+    """What holds weights and states as an array of one library."""
+    return np.asarray if request.param == "numpy" else torch.as_tensor
 
 
 @pytest.fixture
@@ -45,11 +52,12 @@ def test_the_memory_of_attention_grows_by_its_square():
     assert 3.5 <= large.peak_bytes / small.peak_bytes <= 4.5
 
 
-def test_tokens_that_pass_together_come_out_as_they_would_alone():
-    weights = random_weights(3, 40)
-    states = np.random.default_rng(1).standard_normal((5, 40)).astype(np.float32)
-    together = through(states, weights)
-    alone = np.stack([through(state, weights) for state in states])
+def test_tokens_that_pass_together_come_out_as_they_would_alone(held):
+    weights = [held(matrix) for matrix in random_weights(3, 40)]
+    states = held(np.random.default_rng(1).standard_normal((5, 40)).astype(np.float32))
+    together = np.asarray(through(states, weights))
+    alone = np.stack([np.asarray(through(state, weights)) for state in states])
+    assert together.shape == alone.shape == (5, 40)
     assert np.allclose(together, alone, rtol=0, atol=3 * 40 * np.finfo(np.float32).eps * np.abs(alone).max())
     assert np.allclose((together**2).mean(-1), 1, rtol=40 * np.finfo(np.float32).eps)
 
@@ -77,14 +85,33 @@ def test_weights_come_again_from_the_same_seed():
     assert not np.array_equal(one, other)
 
 
-def test_a_pass_is_stated_in_seconds_bytes_and_operations(half_second_calls):
-    runs = measure_passes(random_weights(3, 16), (1, 4), repeats=3)
+def test_a_prompt_read_in_one_pass_gives_the_states_that_were_made_one_by_one():
+    weights = random_weights(4, 24)
+    states = one_by_one(weights[0][0], weights, 6)
+    # Each of 4 products sums 24 terms of values that are about 1.
+    assert np.abs(through(states[:-1], weights) - states[1:]).max() <= 4 * 24 * np.finfo(np.float32).eps * 5
+
+
+def test_a_pass_is_stated_in_seconds_bytes_and_operations(half_second_calls, held):
+    runs = measure_passes([held(matrix) for matrix in random_weights(3, 16)], (1, 4), repeats=3)
     n_weights = 3 * 16 * 16
     for run, positions in zip(runs, (1, 4), strict=True):
         assert run.positions == positions
         assert run.seconds_per_token == 0.5 / positions
         assert run.bytes_per_second == 4 * n_weights / 0.5
         assert run.flops_per_second == 2 * n_weights * positions / 0.5
+
+
+def test_one_token_alone_is_a_vector_and_several_are_a_matrix(monkeypatch):
+    shapes = []
+    monkeypatch.setattr(measure_walls, "through", lambda states, weights: shapes.append(states.shape))
+    measure_passes(random_weights(1, 8), (1, 3), repeats=1)
+    assert set(shapes) == {(8,), (3, 8)}
+
+
+def test_a_reading_is_all_bytes_of_the_weights_over_its_time(half_second_calls, held):
+    weights = [held(matrix) for matrix in random_weights(3, 16)]
+    assert reading_rate(weights, repeats=3) == 4 * 3 * 16 * 16 / 0.5
 
 
 @pytest.mark.parametrize(
@@ -98,6 +125,8 @@ def test_a_pass_is_stated_in_seconds_bytes_and_operations(half_second_calls):
         (lambda: one_by_one(np.ones(4, dtype=np.float32), random_weights(1, 4), 0), "n is 0"),
         (lambda: measure_passes([], (1,)), "weights has 0"),
         (lambda: measure_passes(random_weights(1, 4), (1, 0)), r"positions is \(1, 0\)"),
+        (lambda: measure_passes(random_weights(1, 4), ()), r"positions is \(\)"),
+        (lambda: reading_rate([]), "weights is empty"),
     ],
 )
 def test_an_experiment_on_nothing_is_refused(call, said):

@@ -52,17 +52,20 @@ def test_the_crossover_in_the_reading_is_where_attention_equals_the_weights(shap
 
 
 @pytest.mark.parametrize("model", PRESETS)
-@pytest.mark.parametrize("device", ["T4", "MI300X"])  # the smallest and the largest
+@pytest.mark.parametrize("device", DEVICES)
 def test_every_choice_is_drawn_inside_the_axes(model, device):
     explorer = two_walls_explorer(model=model, device=device)
-    for batch in (BATCHES[0], BATCHES[-1]):
-        picture = explorer.static(batch=batch, context=CONTEXTS[-1])
+    for batch, context in ((BATCHES[0], CONTEXTS[0]), (BATCHES[-1], CONTEXTS[-1])):
+        picture = explorer.static(batch=batch, context=context)
         for axes in picture.axes:
             low, high = axes.get_ylim()
-            for line in axes.lines[:-2]:  # all but the mark of the context and its dot
+            *curves, mark, dot = axes.lines
+            for line in [*curves, dot]:
                 heights = np.asarray(line.get_ydata(), dtype=float)
-                assert np.all(np.isfinite(heights))
+                assert heights.size
                 assert np.all((heights > low) & (heights < high)), line.get_label()
+            assert list(mark.get_xdata()) == [context, context]
+            assert list(dot.get_xdata()) == [context]
 
 
 def test_a_moved_picture_is_the_one_that_a_new_explorer_draws_there():
@@ -74,6 +77,14 @@ def test_a_moved_picture_is_the_one_that_a_new_explorer_draws_there():
     fresh.redraw()
     fresh.set(context=65_536, batch=4)
     assert np.array_equal(pixels(moved.redraw()), pixels(fresh.redraw()))
+
+
+def test_the_still_picture_is_the_one_that_the_live_frame_shows():
+    explorer = two_walls_explorer(model="Mistral-7B-v0.1", device="L4")
+    for batch, context in [(8, 32_768), (256, 256)]:
+        explorer.set(batch=batch, context=context)
+        assert np.array_equal(pixels(explorer.redraw()), pixels(explorer.static().png()))
+        assert explorer.static().caption == explorer.reading
 
 
 def test_moving_a_slider_does_not_draw_the_background_again():

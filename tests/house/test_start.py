@@ -27,6 +27,16 @@ def taken():
         yield listener.getsockname()[1]
 
 
+@pytest.fixture(autouse=True)
+def stays_here(monkeypatch):
+    """A start that should have been refused must not turn the tests into JupyterLab."""
+
+    def started(*_):
+        raise AssertionError("JupyterLab was started")
+
+    monkeypatch.setattr(start.os, "execv", started)
+
+
 def test_a_taken_port_is_one_line(taken):
     result = CliRunner().invoke(main, ["start", "--browser", "none", "--port", str(taken)])
     assert result.exit_code == 1
