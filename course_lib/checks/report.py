@@ -1,5 +1,6 @@
 """What a student is shown: the evidence case by case, a picture of where arrays differ, and help that comes in steps."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -9,6 +10,7 @@ import numpy as np
 from course_lib.checks.judging import CaseResult, CheckResult
 
 PRINTED_LINES = 4
+KERNEL_FILE = re.compile(r"\S*ipykernel_\d+\S*?:(\d+): ")  # a notebook's cell, as a warning names it
 GRID = 16  # the picture of an array has at most this many cells a side
 OK, WRONG, MISSING = "#009E73", "#D55E00", "#0072B2"  # Okabe–Ito green, vermilion, blue
 
@@ -69,7 +71,8 @@ class Report:
         lines = []
         printed = next((case.printed for case in self.result.cases if case.printed and not case.passed), None)
         if printed:
-            lines.append(("Your code printed", " ⏎ ".join(printed.split("\n")[-PRINTED_LINES - 1 :]).strip(" ⏎")))
+            last = " ⏎ ".join(printed.split("\n")[-PRINTED_LINES - 1 :]).strip(" ⏎")
+            lines.append(("Your code printed", KERNEL_FILE.sub(r"line \1: ", last)))
         if self.hint:
             lines.append(("Hint", self.hint))
         if self.mistake:

@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.transforms import ScaledTranslation
 
 from course_lib.costs import DEVICES, PRESETS, Device, ModelShape, decode_bound, forward_flops
 from course_lib.explore import Choice, Explorer, Slider
@@ -99,7 +100,11 @@ def build(figure: Figure) -> Walls:
         ],
     )
     for axes in (work, memory, speed):
-        legend = axes.legend(loc="upper left", bbox_to_anchor=(-0.05, -0.16), borderaxespad=0, labelspacing=0.25)
+        # A distance in points: one in parts of the axes would shift as the layout settles, from one drawing to the next.
+        below = axes.transAxes + ScaledTranslation(-8 / 72, -38 / 72, figure.dpi_scale_trans)
+        legend = axes.legend(
+            loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0, labelspacing=0.25
+        )
         legend.set_zorder(0)  # below the moving lines, so that it is drawn once with the background
     return walls
 

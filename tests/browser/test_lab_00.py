@@ -46,9 +46,10 @@ def run(notebook: Notebook, words: str, source: str | None = None) -> str:
 
 
 def keep(notebook: Notebook, name: str, words: str) -> None:
+    """Leaves a picture of the cell that begins with `words` where SCREENSHOTS says, to be looked at."""
     if folder := os.environ.get("SCREENSHOTS"):
-        notebook.cell(next(i for i, cell in enumerate(notebook.cells()) if cell["source"].startswith(words)))
-        notebook.screenshot(Path(folder) / f"lab00_{name}.png")
+        cell = notebook.cell(next(i for i, cell in enumerate(notebook.cells()) if cell["source"].startswith(words)))
+        notebook.screenshot(Path(folder) / f"lab00_{name}.png", of=cell)
 
 
 def test_the_ladder_of_help_and_then_the_points(student):

@@ -12,10 +12,21 @@ ROOT = Path(__file__).parents[2]
 LECTURE = ROOT / "lectures" / "00_start.ipynb"
 
 
-def keep(notebook: Notebook, name: str) -> None:
-    """Leaves a screenshot where SCREENSHOTS says, to be looked at."""
+# What a theme could make hard to read: our own outputs, which bring colours, on its background.
+OUTPUTS = {
+    "a report": "check.softmax(hasty_softmax)",
+    "the progress": "check.progress()",
+    "a prediction": "guess_attention = Prediction(",
+    "the explorer": "two_walls_explorer(devices",
+    "the doctor's table": "doctor.findings()",
+}
+
+
+def keep(notebook: Notebook, name: str, words: str) -> None:
+    """Leaves a picture of the cell that holds `words` where SCREENSHOTS says, to be looked at."""
     if folder := os.environ.get("SCREENSHOTS"):
-        notebook.screenshot(Path(folder) / f"lecture00_{name}.png")
+        cell = notebook.cell(index_of(notebook, words))
+        notebook.screenshot(Path(folder) / f"lecture00_{name}.png", of=cell)
 
 
 def index_of(notebook: Notebook, words: str) -> int:
@@ -50,11 +61,47 @@ def test_every_cell_with_a_picture_shows_it_with_words_for_those_who_cannot_see_
         assert 'alt=""' not in html
 
 
+def test_formulas_are_set_and_no_dollar_is_left(lecture):
+    with_formulas = [
+        i for i, cell in enumerate(lecture.cells()) if cell["cell_type"] == "markdown" and "$" in cell["source"]
+    ]
+    assert len(with_formulas) >= 5
+    for index in with_formulas:
+        cell = lecture.cell(index)
+        cell.locator("mjx-container").first.wait_for(state="attached")
+        assert "$" not in cell.locator(".jp-RenderedMarkdown").inner_text()
+        assert cell.locator("mjx-merror, [data-mjx-error]").count() == 0
+
+
+def test_no_line_of_code_runs_out_of_its_cell(lecture):
+    for index, cell in enumerate(lecture.cells()):
+        if cell["cell_type"] == "code" and not cell["metadata"].get("jupyter", {}).get("source_hidden"):
+            editor = lecture.cell(index).locator(".jp-InputArea-editor .cm-scroller")
+            editor.wait_for()
+            over = editor.evaluate("editor => editor.scrollWidth - editor.clientWidth")
+            assert over <= 0, f"{over} pixels of cell {index} are cut off:\n{cell['source']}"
+
+
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_what_is_printed_can_be_read_in_either_theme(lecture, theme):
+    lecture.page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    light = str(theme == "JupyterLab Light").lower()
+    lecture.page.locator(f"body[data-jp-theme-light={light}]").wait_for()
+    for what, words in OUTPUTS.items():
+        area = lecture.cell(index_of(lecture, words)).locator(".jp-Cell-outputArea")
+        area.wait_for()
+        found = area.evaluate(CONTRASTS)
+        assert found, what
+        for text, contrast in found:
+            # WCAG 2.2: 4.5 to 1 for text (success criterion 1.4.3), 3 to 1 for a mark (1.4.11).
+            assert contrast >= (3 if len(text) == 1 else 4.5), f"{what} in {theme}: {text!r} at {contrast:.2f} to 1"
+        keep(lecture, f"{what.replace(' ', '_')}_{light}", words)
+
+
 def test_an_arrow_key_moves_the_picture_and_the_reading_and_reset_takes_it_back(lecture):
     lecture.cell(index_of(lecture, "two_walls_explorer(devices"))
     reading = lecture.page.get_by_role("status").filter(has_text="At 32,768 tokens and batch 8")
     reading.wait_for()
-    keep(lecture, "explorer")
     slider = lecture.slider("context")
     before = lecture.picture(slider).screenshot()
     lecture.press(slider, "ArrowRight")
@@ -62,9 +109,25 @@ def test_an_arrow_key_moves_the_picture_and_the_reading_and_reset_takes_it_back(
     assert lecture.picture(slider).screenshot() != before
     lecture.press(lecture.slider("batch"), "ArrowRight")
     lecture.page.get_by_role("status").filter(has_text="batch 16").wait_for()
-    keep(lecture, "explorer_moved")
+    keep(lecture, "explorer_moved", "two_walls_explorer(devices")
     lecture.page.get_by_role("button", name="Reset").last.click()
     reading.wait_for()
+    assert lecture.picture(slider).screenshot() == before
+
+
+def test_another_device_moves_the_picture_and_the_reading(lecture):
+    lecture.cell(index_of(lecture, "two_walls_explorer(devices"))
+    slider = lecture.slider("context")
+    before = lecture.picture(slider).screenshot()
+    devices = lecture.page.locator(".widget-dropdown", has_text="device").locator("select")
+    status = lecture.page.get_by_role("status")
+    devices.select_option("one core here")
+    status.filter(has_text="one core here holds").wait_for()
+    status.filter(has_text="Multiplying sets the speed").wait_for()
+    assert lecture.picture(slider).screenshot() != before
+    devices.select_option("H100 SXM")
+    status.filter(has_text="H100 SXM holds both").wait_for()
+    assert lecture.picture(slider).screenshot() == before
 
 
 def test_the_reading_says_what_the_library_counts(lecture):
@@ -86,14 +149,36 @@ def test_a_prediction_is_locked_in_its_form_before_the_measurement_and_shown_bes
     notebook.page.get_by_placeholder("from 1 to 256 times").fill("16")
     notebook.page.get_by_role("button", name="Lock").first.click()
     notebook.page.get_by_text("Locked: 16 times").wait_for()
-    keep(notebook, "locked")
+    keep(notebook, "locked", "guess_attention = Prediction(")
     reveal = index_of(notebook, "guess_attention.reveal")
     run_cells(notebook, reveal, start=upto + 1)
     html = "".join(notebook.cells()[reveal]["outputs"][0]["data"]["text/html"])
-    assert "16 times" in html
-    notebook.cell(reveal)
-    keep(notebook, "revealed")
+    assert "Predicted 16 times, measured" in html
+    keep(notebook, "revealed", "guess_attention.reveal")
     assert notebook.errors() == []
+
+
+# The contrast of each piece of text in an output with what lies behind it, by the formula of WCAG 2.2.
+CONTRASTS = """area => {
+    const channels = colour => colour.match(/[\\d.]+/g).map(Number);
+    const over = ([r, g, b, a = 1], below) => [r, g, b].map((value, i) => a * value + (1 - a) * below[i]);
+    const luminance = colour => {
+        const [r, g, b] = colour.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = element => element
+        ? over(channels(getComputedStyle(element).backgroundColor), behind(element.parentElement))
+        : [255, 255, 255];
+    const texts = document.createTreeWalker(area, NodeFilter.SHOW_TEXT), found = [];
+    while (texts.nextNode()) {
+        const text = texts.currentNode.textContent.trim(), element = texts.currentNode.parentElement;
+        if (!text || !element.checkVisibility() || element.closest('style, svg, option')) continue;
+        const below = behind(element), above = over(channels(getComputedStyle(element).color), below);
+        const [low, high] = [luminance(below), luminance(above)].sort((a, b) => a - b);
+        found.push([text, (high + 0.05) / (low + 0.05)]);
+    }
+    return found;
+}"""
 
 
 def run_cells(notebook: Notebook, last: int, start: int = 0) -> None:

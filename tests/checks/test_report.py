@@ -229,3 +229,13 @@ def test_a_step_that_goes_wrong_late_is_drawn_too():
     result = judge(check, check.visible_cases(), lambda sent: ask_here(sent, (lambda x: WANT + (x == 2),)))
     assert isinstance(result, CheckResult)
     assert len(Tags(Report(result).html()).of("svg")) == 1
+
+
+def test_a_warning_of_a_notebook_cell_names_its_line_and_not_a_temporary_file():
+    def warns(x):
+        print("/tmp/ipykernel_14059/3499018824.py:16: RuntimeWarning: overflow encountered in exp")
+        return 0
+
+    text = report(warns, case("c", (1,), expect=1)).text()
+    assert "Your code printed: line 16: RuntimeWarning: overflow" in text
+    assert "ipykernel" not in text

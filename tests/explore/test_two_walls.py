@@ -83,7 +83,9 @@ def test_the_still_picture_is_the_one_that_the_live_frame_shows():
     explorer = two_walls_explorer(model="Mistral-7B-v0.1", device="L4")
     for batch, context in [(8, 32_768), (256, 256)]:
         explorer.set(batch=batch, context=context)
-        assert np.array_equal(pixels(explorer.redraw()), pixels(explorer.static().png()))
+        live, still = (pixels(png).astype(int) for png in (explorer.redraw(), explorer.static().png()))
+        # Not to the bit: the layout of the second drawing differs by rounding, which shades a few edges differently.
+        assert np.abs(live - still).max() <= 8
         assert explorer.static().caption == explorer.reading
 
 
