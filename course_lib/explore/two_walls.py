@@ -102,10 +102,7 @@ def build(figure: Figure) -> Walls:
     for axes in (work, memory, speed):
         # A distance in points: one in parts of the axes would shift as the layout settles, from one drawing to the next.
         below = axes.transAxes + ScaledTranslation(-8 / 72, -38 / 72, figure.dpi_scale_trans)
-        legend = axes.legend(
-            loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0, labelspacing=0.25
-        )
-        legend.set_zorder(0)  # below the moving lines, so that it is drawn once with the background
+        axes.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, borderaxespad=0, labelspacing=0.25)
     return walls
 
 

@@ -70,7 +70,7 @@ def test_formulas_are_set_and_no_dollar_is_left(lecture):
         cell = lecture.cell(index)
         cell.locator("mjx-container").first.wait_for(state="attached")
         assert "$" not in cell.locator(".jp-RenderedMarkdown").inner_text()
-        assert cell.locator("mjx-merror, [data-mjx-error]").count() == 0
+        assert cell.locator("mjx-merror, mjx-container [style*='color: red']").count() == 0
 
 
 def test_no_line_of_code_runs_out_of_its_cell(lecture):

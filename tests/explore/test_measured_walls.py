@@ -35,7 +35,13 @@ def test_passes_are_drawn_as_they_were_measured():
     picture = passes_figure(PASSES, 2.6e10, RECORDED)
     points = [curve(axes, line.get_label()) for axes in picture.axes for line in axes.lines]
     assert any(np.allclose(found, [[1, 8], [4, 3], [64, 1]]) for found in points if found.shape == (3, 2))
-    assert picture.alt
+    assert "a token takes 8 times as long as in a pass of 64" in picture.alt
+
+
+def test_the_time_of_reading_alone_is_shared_by_the_tokens_of_a_pass():
+    (axes,) = passes_figure(PASSES, 2e10, RECORDED).axes
+    # One token took 8 ms at 25 GB/s: 200 MB of weights, 10 ms at 20 GB/s.
+    assert curve(axes, "reading alone, here") == pytest.approx(np.array([[1, 10], [4, 2.5], [64, 10 / 64]]))
 
 
 def test_every_axis_has_its_unit():

@@ -12,6 +12,7 @@ from PIL import Image
 from course_lib.costs import DEVICES, PRESETS, decode_bound, forward_flops, kv_cache_bytes, parameter_count
 from course_lib.explore.two_walls import BATCHES, CONTEXTS, reading, two_walls_explorer
 
+EXPLORER = two_walls_explorer()
 UNITS = {"TB": 1e12, "GB": 1e9, "MB": 1e6, "bytes": 1.0}
 
 choices = {
@@ -66,6 +67,20 @@ def test_every_choice_is_drawn_inside_the_axes(model, device):
                 assert np.all((heights > low) & (heights < high)), line.get_label()
             assert list(mark.get_xdata()) == [context, context]
             assert list(dot.get_xdata()) == [context]
+
+
+@given(**choices)
+def test_the_dots_stand_where_the_library_counts(shape, context, batch, device):
+    picture = EXPLORER.static(shape=shape, context=context, batch=batch, device=device)
+    heights = [float(axes.lines[-1].get_ydata()[0]) for axes in picture.axes]
+    bound = decode_bound(shape, context, device, batch)
+    # The last of `context` tokens looks at all of them, itself included.
+    attention = 4 * shape.n_layers * shape.n_heads * shape.d_head * context
+    assert heights == pytest.approx([attention, kv_cache_bytes(shape, context, batch), bound.tokens_per_second])
+    limits = [
+        np.interp(np.log(context), np.log(line.get_xdata()), line.get_ydata()) for line in picture.axes[2].lines[:2]
+    ]
+    assert heights[2] == pytest.approx(min(limits), rel=0.01)  # the lower curve, which is straight only in pieces
 
 
 def test_a_moved_picture_is_the_one_that_a_new_explorer_draws_there():

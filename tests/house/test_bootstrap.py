@@ -4,15 +4,19 @@ pip is played by a script: what it would write is put into its mouth.
 """
 
 import ast
+import errno
 import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from course_lib.house import bootstrap
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "course_lib" / "house" / "bootstrap.py"
@@ -60,10 +64,16 @@ class Course:
     def pip(self, script: str) -> None:
         (self.root / "pip.sh").write_text(script + "\n")
 
-    def run(self, *extras: str, python: Path | str | None = None) -> subprocess.CompletedProcess:
-        environment = {"PATH": os.environ["PATH"], "PYTHON": str(python or self.python)}
+    def start(self, *extras: str, python: Path | str | None = None, **variables: str) -> subprocess.Popen:
+        environment = {"PATH": os.environ["PATH"], "PYTHON": str(python or self.python)} | variables
         command = [sys.executable, str(self.root / "course_lib/house/bootstrap.py"), *extras]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, cwd="/")
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True, cwd="/")
+
+    def run(self, *extras: str, **options) -> subprocess.CompletedProcess:
+        process = self.start(*extras, **options)
+        output, errors = process.communicate()
+        return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
     @property
     def pip_calls(self) -> list[str]:
@@ -73,7 +83,18 @@ class Course:
 
 @pytest.fixture
 def course(tmp_path):
-    return Course(tmp_path)
+    return Course(tmp_path.resolve())
+
+
+@pytest.fixture
+def on_path(course, monkeypatch):
+    """Makes the course's pretended interpreters the only ones on this machine."""
+    monkeypatch.delenv("PYTHON", raising=False)
+    monkeypatch.setenv("PATH", str(course.python.parent))
+    monkeypatch.setattr(bootstrap, "USUAL_PLACES", [])
+    monkeypatch.setattr(sys, "executable", "")
+    course.python.unlink()
+    return course
 
 
 def one_line(done: subprocess.CompletedProcess) -> str:
@@ -101,6 +122,19 @@ def test_the_first_run_installs_with_the_constraints_and_the_second_does_nothing
     assert len(course.pip_calls) == 1
 
 
+def test_where_nothing_changed_no_other_program_is_run(course, monkeypatch):
+    course.run("lab")
+    monkeypatch.delenv("PYTHON", raising=False)
+    for name in ("run", "Popen"):
+        monkeypatch.setattr(bootstrap.subprocess, name, lambda *_, **__: pytest.fail("a program was run"))
+    bootstrap.set_up(str(course.root), ["lab"])
+
+
+def test_the_index_that_torch_comes_from_can_be_named(course):
+    course.run("lab", TORCH_INDEX="https://example.org/cpu")
+    assert course.pip_calls[0].endswith(" --extra-index-url https://example.org/cpu")
+
+
 @pytest.mark.parametrize("change", ["constraints", "packages", "extras", "moved", "python"])
 def test_what_changes_the_install_is_installed_again(course, change, tmp_path_factory):
     course.run("lab")
@@ -121,8 +155,11 @@ def test_what_changes_the_install_is_installed_again(course, change, tmp_path_fa
         course.root = moved
         course.python = python = course.fake("python3")
     before = len(course.pip_calls)
-    assert course.run(*extras, python=python).returncode == 0
+    done = course.run(*extras, python=python)
+    assert done.returncode == 0
     assert len(course.pip_calls) == before + 1
+    # pip can change what is installed, but not the folder or the interpreter that an environment is tied to.
+    assert ("making .venv" in done.stdout) == (change in ("moved", "python"))
 
 
 def test_a_setting_of_the_course_is_no_reason_to_install_again(course):
@@ -140,6 +177,29 @@ def test_an_install_that_was_killed_is_started_over(course):
     assert course.run("lab").returncode == 0
     assert not (course.root / ".venv" / "half").exists()
     assert json.loads((course.root / ".venv" / "course-install.json").read_text())["state"] == "ready"
+
+
+def test_a_killed_set_up_and_an_environment_whose_python_went_away_are_made_anew(course):
+    killer = course.fake("killer")
+    killer.write_text(killer.read_text().replace("mkdir -p", "kill -9 $PPID; exit; mkdir -p"))
+    assert course.run("lab", python=killer).returncode == -9
+    assert "making .venv" in course.run("lab").stdout
+    (course.root / ".venv" / "bin" / "python").unlink()
+    assert "making .venv" in course.run("lab").stdout
+    assert len(course.pip_calls) == 2
+
+
+def test_two_set_ups_at_once_install_once(course):
+    course.pip(f'while [ ! -e "{course.root}/go" ]; do sleep 0.05; done')
+    first = course.start("lab")
+    while not course.pip_calls and first.poll() is None:
+        time.sleep(0.02)
+    second = course.start("lab")
+    assert second.stdout.readline() == "another set-up is at work here: waiting for it\n"
+    (course.root / "go").touch()
+    assert [process.communicate()[1] for process in (first, second)] == ["", ""]
+    assert [first.returncode, second.returncode] == [0, 0]
+    assert len(course.pip_calls) == 1
 
 
 @pytest.mark.parametrize(
@@ -170,15 +230,44 @@ def test_a_failed_install_is_tried_again(course):
     assert course.run("lab").returncode == 0
 
 
-def test_an_old_python_is_one_line_that_says_what_is_needed(course):
-    old = course.fake("python-old", version=(3, 9))
+def test_an_update_that_pip_could_not_begin_leaves_what_was_there(course):
+    course.run("lab")
+    (course.root / "constraints.txt").write_text("numpy==2.1\n")
+    course.pip("echo 'WARNING: Retrying (Retry(total=4))'; exit 1")
+    assert "no network" in one_line(course.run("lab"))
+    (course.root / "constraints.txt").write_text("numpy==2.0\n")
+    assert course.run("lab").stdout == ""
+    assert len(course.pip_calls) == 2
+
+
+def test_the_first_python_that_will_do_is_found_behind_shims_and_old_ones(on_path):
+    on_path.fake("python3").write_text("#!/bin/sh\necho 'python3: command not found' >&2\nexit 127\n")
+    on_path.fake("python3.13", venv=0)
+    expected = on_path.fake("python3.12")
+    on_path.fake("python3.11", version=(3, 11))
+    assert bootstrap.find_python().path == str(expected)
+
+
+def test_a_python_newer_than_the_tested_ones_is_taken_only_where_there_is_no_other(on_path):
+    newer, tested = on_path.fake("python3", version=(3, 14)), on_path.fake("python3.11", version=(3, 11))
+    assert bootstrap.find_python().path == str(tested)
+    tested.unlink()
+    assert bootstrap.find_python().path == str(newer)
+
+
+def test_where_every_python_is_old_the_line_names_the_newest(on_path):
+    on_path.fake("python3", version=(3, 8))
+    on_path.fake("python3.11", version=(3, 10))
+    with pytest.raises(bootstrap.SetupError, match=r"^no Python 3.11 or newer here, the newest is .*3\.10.: install"):
+        bootstrap.find_python()
+
+
+def test_a_named_python_that_will_not_do_is_one_line_that_says_what_is_needed(course):
+    old, bare = course.fake("python-old", version=(3, 9)), course.fake("python-bare", venv=0)
     assert "is Python 3.9: Python 3.11 or newer is needed" in one_line(course.run("lab", python=old))
     assert "does not run: Python 3.11 or newer" in one_line(course.run("lab", python=course.root / "nowhere"))
-
-
-def test_a_python_without_venv_is_one_line_that_names_the_package(course):
-    bare = course.fake("python-bare", venv=0)
     assert "sudo apt install python3.12-venv" in one_line(course.run("lab", python=bare))
+    assert not (course.root / ".venv").exists()
 
 
 def test_a_folder_that_is_no_environment_is_left_alone(course):
@@ -190,16 +279,33 @@ def test_a_folder_that_is_no_environment_is_left_alone(course):
 
 def test_no_permission_to_write_is_one_line(course, monkeypatch, capsys):
     """Asked of os.access: the tests may run as root, whom no mode bits stop."""
-    from course_lib.house import bootstrap
-
     monkeypatch.setattr(bootstrap.os, "access", lambda path, mode: False)
     with pytest.raises(bootstrap.SetupError, match=r"no permission to write in .*: copy the course"):
         bootstrap.set_up(str(course.root), ["lab"])
 
 
 def test_windows_is_told_where_to_go(course, monkeypatch):
-    from course_lib.house import bootstrap
-
     monkeypatch.setattr(bootstrap.os, "name", "nt")
     with pytest.raises(bootstrap.SetupError, match="use WSL"):
         bootstrap.set_up(str(course.root), ["lab"])
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "status", "line"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "the disk is full"),
+        (OSError(errno.EROFS, "Read-only file system", "/course/.venv"), 1, "Read-only file system: '/course/.venv'"),
+        (KeyboardInterrupt(), 130, "stopped; the next run starts the install over"),
+    ],
+)
+def test_what_stops_the_set_up_itself_is_one_line(course, monkeypatch, capsys, stopped_by, status, line):
+    def stop(*_, **__):
+        raise stopped_by
+
+    monkeypatch.setattr(bootstrap, "__file__", str(course.root / "course_lib/house/bootstrap.py"))
+    monkeypatch.setenv("PYTHON", str(course.python))
+    monkeypatch.setattr(bootstrap.os, "makedirs", stop)
+    assert bootstrap.main(["lab"]) == status
+    said = capsys.readouterr().err
+    assert line in said
+    assert said.count("\n") == 1
