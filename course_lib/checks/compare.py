@@ -25,6 +25,7 @@ from course_lib.checks.perform import Outcome
 from course_lib.checks.values import Tensor
 
 SHOWN = 60
+UNWRITTEN, BLANK = "not written yet", "not answered yet"
 
 
 @dataclass(frozen=True)
@@ -247,7 +248,7 @@ def _raises_difference(outcome: Outcome, expect: Raises) -> Difference | None:
 def _raised_text(raised: dict) -> str:
     kind, line = raised["kinds"][0], raised["line"]
     if kind == "NotImplementedError":
-        return "not written yet"
+        return UNWRITTEN
     at = f" in line {line['number']} of {line['function']}" if line else ""
     source = f": {line['source']}" if line and line["source"] else ""
     return f"raises {kind}{at}: {raised['text'] or '(no text)'}{source and '  ←' + source[1:]}"
@@ -257,7 +258,7 @@ def _sealed_difference(got: Any, expect: Sealed) -> Difference | None:
     if isinstance(got, np.ndarray) and got.ndim == 0:
         got = got.item()
     if got is None or got is ...:
-        return Difference("not answered yet")
+        return Difference(BLANK)
     if seal(got, expect.digits, expect.salt) in expect.digests:
         return None
     to = f" to {expect.digits} significant digits" if expect.digits else ""

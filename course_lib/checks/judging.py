@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from course_lib.checks.cases import Bound, Case, Sealed, Step, seal
-from course_lib.checks.compare import Difference, difference, unchanged, value_difference
+from course_lib.checks.compare import BLANK, UNWRITTEN, Difference, difference, unchanged, value_difference
 from course_lib.checks.definition import Check, Mistake
 from course_lib.checks.perform import Outcome
 from course_lib.checks.values import Unsendable
@@ -49,6 +49,11 @@ class CheckResult:
     @property
     def passed(self) -> bool:
         return all(case.passed for case in self.cases)
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether every case met the stub that a lab hands out, or a blank."""
+        return all(case.difference and case.difference.text in (UNWRITTEN, BLANK) for case in self.cases)
 
 
 def judge(check: Check, cases: list[Case], ask: Ask) -> CheckResult:

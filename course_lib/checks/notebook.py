@@ -73,7 +73,8 @@ class Checker:
         self._results[check.name] = result
         if result.passed:
             return Report(result, in_notebook=_in_notebook())
-        self._attempts[check.name] += 1
+        if not result.unwritten:  # to look at the cases before one begins is no attempt
+            self._attempts[check.name] += 1
         attempt, hint, mistake = self._attempts[check.name], None, None
         if attempt >= HINT_FROM:
             hint = next((case.hint for case in result.cases if not case.passed and case.hint), None)

@@ -95,11 +95,17 @@ def progress_html(rows: list[dict]) -> str:
     """The state of a lab as a table."""
     cells = "".join(
         "<tr>"
-        + "".join(f"<td style='text-align:left'>{escape(row[key])}</td>" for key in ("mark", "name", "points", "note"))
+        + "".join(
+            f"<td style='text-align:left;padding-right:12px'>{escape(row[key])}</td>"
+            for key in ("mark", "name", "points", "note")
+        )
         + "</tr>"
         for row in rows
     )
-    head = "".join(f"<th style='text-align:left'>{title}</th>" for title in ("", "check", "points", "what is left"))
+    head = "".join(
+        f"<th style='text-align:left;padding-right:12px'>{title}</th>"
+        for title in ("", "check", "points", "what is left")
+    )
     return f'<table style="font-size:14px"><tr>{head}</tr>{cells}</table>'
 
 

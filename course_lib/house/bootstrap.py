@@ -22,6 +22,7 @@ import subprocess
 import sys
 
 OLDEST, NEWEST = (3, 11), (3, 13)
+EXTRAS = ("lab", "grade", "test")
 NAMES = ["python3"] + [f"python3.{minor}" for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
 # A shim for a Python that is not there may hide the system's own on PATH; these are looked at last.
 USUAL_PLACES = ["/usr/local/bin", "/opt/homebrew/bin", "/usr/bin"]
@@ -306,6 +307,10 @@ def set_up(root: str, extras) -> None:
 
 def main(extras) -> int:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+    unknown = [word for word in extras if word not in EXTRAS]
+    if unknown:
+        print(f"course set-up: {unknown[0]!r} is no extra; there is {', '.join(EXTRAS)}", file=sys.stderr)
+        return 2
     try:
         set_up(root, extras)
     except SetupError as error:

@@ -57,9 +57,10 @@ def test_the_ladder_of_help_and_then_the_points(student):
     assert "not written yet" in untouched
     assert "0 / 5 points" in untouched
     run(student, "def softmax", WRONG)
-    # The untouched answer was the first failed attempt.
+    first = run(student, "check.softmax(")  # looking at the untouched lab was no attempt
+    assert "nan in" in first
+    assert "Hint" not in first
     second = run(student, "check.softmax(")
-    assert "nan in" in second
     assert "<b>Hint:</b>" in second
     assert "known mistake" not in second
     third = run(student, "check.softmax(")

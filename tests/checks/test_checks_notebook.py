@@ -67,6 +67,17 @@ def test_hints_of_the_check_come_one_after_another_where_the_case_has_none(check
     assert hints == [None, "Look at the factor.", "And at the sign.", "And at the sign.", "And at the sign."]
 
 
+def test_looking_at_the_cases_before_writing_anything_is_no_attempt(check):
+    def stub(x):
+        raise NotImplementedError
+
+    for _ in range(MISTAKE_FROM):
+        assert (check.double(stub).hint, check.by_hand(None).hint) == (None, None)
+    reports = [check.double(without_sign) for _ in range(HINT_FROM)]
+    assert [report.hint for report in reports] == [None] * (HINT_FROM - 1) + ["Minus counts."]
+    assert [check.by_hand(5).hint for _ in range(HINT_FROM)][-1] == "Add them up."
+
+
 def test_attempts_are_counted_for_each_check_by_itself_and_only_when_they_fail(check):
     check.double(without_sign)
     check.by_hand(5)

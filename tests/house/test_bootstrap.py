@@ -309,3 +309,12 @@ def test_what_stops_the_set_up_itself_is_one_line(course, monkeypatch, capsys, s
     said = capsys.readouterr().err
     assert line in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("word", ["--help", "labs", "start"])
+def test_a_word_that_is_no_extra_installs_nothing(course, word):
+    done = course.run(word)
+    assert done.returncode == 2
+    assert done.stderr == f"course set-up: {word!r} is no extra; there is lab, grade, test\n"
+    assert course.pip_calls == []
+    assert not (course.root / ".venv").exists()
