@@ -16,7 +16,7 @@ CONFIG = """\
 c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = "course"
 c.CourseDirectory.root = {root!r}
-# A cell that runs longer than this many seconds is stopped; what stands before it keeps its points.
+# A cell that runs longer than this many seconds is interrupted; the cells after it still run.
 c.ExecutePreprocessor.timeout = 60
 c.ExecutePreprocessor.interrupt_on_timeout = True
 """

@@ -209,7 +209,8 @@ class Panel:
             f'<details style="font-size: 16px"><summary>This picture in words</summary>{escape(explorer.alt)}</details>'
         )
         row = Box([*self._controls.values(), reset], layout=Layout(flex_flow="row wrap", align_items="center"))
-        self.box = VBox([self._reading, self._picture, row, about], layout=Layout(padding="0 4px"))
+        # The reading last: however many lines it takes, neither the picture nor a slider jumps.
+        self.box = VBox([self._picture, row, self._reading, about], layout=Layout(padding="0 4px"))
         self.follow()
 
     def follow(self) -> None:
@@ -236,7 +237,7 @@ class Panel:
         self._say(self._explorer.reading)
 
     def _say(self, words: str) -> None:
-        looks = "font-size: 18px; line-height: 1.35; min-height: 2.7em"  # two lines: the picture does not jump at the second
+        looks = "font-size: 18px; line-height: 1.35"
         self._reading.value = f'<div role="status" aria-live="polite" style="{looks}">{escape(words)}</div>'
 
 

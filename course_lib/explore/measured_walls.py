@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
 from course_lib.costs.measure_walls import AttentionRun, PassRun
 from course_lib.explore import style
@@ -93,7 +93,5 @@ def _curve(axes: Axes, colour: str, marker: str, x: Sequence[float], y: Sequence
 def _logarithmic(axes: Axes, ticks: Sequence[int]) -> None:
     axes.set(xscale="log", yscale="log")
     axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    style.plain_decades(axes.yaxis)
     axes.xaxis.set_minor_locator(NullLocator())

@@ -138,10 +138,11 @@ class Prediction:
     def _draw(self, rows: list[tuple[str, float, str, str]], verdict: str) -> style.Picture:
         words = "; ".join(f"{' '.join(label.split())}: {self._text(value)}" for label, value, *_ in rows)
         with style.use():
-            picture = style.figure((9.6, 1.6 + 0.65 * len(rows)), alt=f"{self.question} {words}.")
+            picture = style.figure((9.6, 1.6 + 0.65 * len(rows)), alt=f"{self.question} {words}. {verdict}")
             axes = picture.subplots()
             if self.log:
                 axes.set_xscale("log")
+                style.plain_decades(axes.xaxis)
             if self.locked:
                 low, high = self.band
                 axes.fill_between([low, high], -0.5, len(rows) - 0.5, color=style.COLOURS["blue"], alpha=0.15)
@@ -153,6 +154,11 @@ class Prediction:
                 axes.annotate(self._text(value), (value, height), (0, 11), textcoords="offset points", ha="center")
             axes.set_yticks(range(len(rows)), [label for label, *_ in reversed(rows)])
             axes.set_ylim(-0.5, len(rows) - 0.25)
+            # The whole range of the question, so that the width of the band says what the prediction was worth.
+            shown = [self.low, self.high, *(value for _, value, *_ in rows)]
+            low, high = min(shown), max(shown)
+            room = (high / low) ** 0.04 if self.log else (high - low) * 0.04
+            axes.set_xlim(*((low / room, high * room) if self.log else (low - room, high + room)))
             axes.set_xlabel(self.unit or "value")
             picture.suptitle(fill(verdict, 92), x=0.01, ha="left")
             axes.grid(axis="y", visible=False)

@@ -23,8 +23,10 @@ from typing import Any
 
 import matplotlib
 from cycler import cycler
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 SIZE = (9.6, 4.2)  # inches
 DPI = 100  # dots per inch of an explorer: 960 × 420 pixels, a notebook's width
@@ -134,6 +136,13 @@ def figure(size: tuple[float, float] = SIZE, *, alt: str = "") -> Picture:
     """An empty picture of `size` inches whose axes arrange themselves (`picture.subplots()` adds them)."""
     with use():
         return Picture(figsize=size, alt=alt, layout="constrained")
+
+
+def plain_decades(axis: Axis) -> None:
+    """Numbers as one writes them along a logarithmic axis, at 1, 2 and 5 of each decade: 0.5, 20, 1,000."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.12g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def save_svg(figure: Figure, path: str | os.PathLike, *, title: str, description: str) -> None:

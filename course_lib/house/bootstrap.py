@@ -173,7 +173,8 @@ class Environment:
     def create(self, python: Python) -> None:
         """A fresh, empty environment in the place of whatever `.venv` was there."""
         inside = os.listdir(self.folder) if os.path.isdir(self.folder) else []
-        if inside and not any(name == "pyvenv.cfg" or name.startswith("course-install") for name in inside):
+        ours = any(name == "pyvenv.cfg" or name.startswith("course-install") for name in inside)
+        if os.path.isfile(self.folder) or (inside and not ours):
             raise SetupError(f"{self.folder} is not a virtual environment: move it away")
         say(f"making .venv with {python}")
         if os.path.islink(self.folder):
@@ -313,6 +314,7 @@ def main(extras) -> int:
         return 2
     try:
         set_up(root, extras)
+        return 0
     except SetupError as error:
         print(f"course set-up: {error}", file=sys.stderr)
     except OSError as error:
@@ -321,8 +323,6 @@ def main(extras) -> int:
     except KeyboardInterrupt:
         print("course set-up: stopped; the next run starts the install over", file=sys.stderr)
         return 130
-    else:
-        return 0
     return 1
 
 

@@ -40,7 +40,9 @@ check = lab("lab00_two_walls")
 
 # %%
 def softmax(x):
-    """Weights that are positive and add up to 1 along the last axis of x; all 0 where x is −∞ all along it.
+    """Weights that are positive and add up to 1 along the last axis of x.
+
+    They are all 0 where x is −∞ all along that axis.
 
     x   scores, (…, n)
     """
@@ -63,7 +65,7 @@ check.softmax(softmax)
 # lines up with its row however many axes there are.
 #
 # </details>
-# <details><summary>A second hint</summary>
+# <details style="margin-bottom: 1em"><summary>A second hint</summary>
 #
 # In a row of nothing but −∞ two things go wrong, each giving nan: −∞ − (−∞), and 0 / 0. `np.where(condition, a, b)` lets
 # you subtract something else there, and divide by something else.
@@ -107,7 +109,7 @@ check.score_entries(score_entries)
 # Draw the table for n = 4 and strike out what the mask forbids. Rows of 1, 2, 3 and 4 scores are left.
 #
 # </details>
-# <details><summary>A second hint</summary>
+# <details style="margin-bottom: 1em"><summary>A second hint</summary>
 #
 # Two such triangles, one of them turned round, fill a rectangle of n by n + 1. In Python `/` always gives a float, which
 # cannot hold every whole number above 2⁵³; `//` between whole numbers stays exact.
@@ -146,7 +148,7 @@ check.cache_by_hand(bytes_per_token, gib_at_full_window)
 # Redo the example first: which five numbers multiply to 23,040?
 #
 # </details>
-# <details><summary>A second hint</summary>
+# <details style="margin-bottom: 1em"><summary>A second hint</summary>
 #
 # Only key–value heads are kept; queries are used once and forgotten. And each head keeps two vectors, not one.
 #
@@ -168,7 +170,7 @@ check.cache_by_hand(bytes_per_token, gib_at_full_window)
 
 # %%
 def generate(next_token, prompt, n_new):
-    """The n_new tokens that follow the prompt, each chosen by next_token(all ids before it)."""
+    """The n_new tokens after the prompt, each chosen by next_token(all ids before it)."""
     ### BEGIN SOLUTION
     ids = list(prompt)
     for _ in range(n_new):
@@ -186,7 +188,7 @@ check.generate(generate)
 # Work on a list of your own that begins as a copy of the prompt.
 #
 # </details>
-# <details><summary>A second hint</summary>
+# <details style="margin-bottom: 1em"><summary>A second hint</summary>
 #
 # At the end that list holds the prompt and the new tokens. The new ones begin at position `len(prompt)`.
 #
@@ -226,7 +228,7 @@ if guess is not None:
 
 # %%
 def count_scores(prompt, n_new):
-    """Runs `generate` and counts, in the causal mask itself, the scores of a model without a cache and of one with it."""
+    """Runs `generate` and counts scores in the causal mask itself: without a cache, with one."""
     recomputed = cached = seen = 0
 
     def next_token(ids):
@@ -243,7 +245,8 @@ def count_scores(prompt, n_new):
 
 recomputed, cached = count_scores([0], 64)
 measured = recomputed / cached
-print(f"{recomputed:,} scores without a cache, {cached:,} with one: {measured:g} times as many")
+print(f"{recomputed:,} scores without a cache, {cached:,} with one:")
+print(f"{measured:g} times as many")
 
 # %%
 prediction.reveal(measured)
@@ -257,7 +260,7 @@ check.prediction(prediction, measured)
 # Step n scores about n²/2 pairs without a cache, and n with one. Add up both, for n from 1 to 64.
 #
 # </details>
-# <details><summary>A second hint</summary>
+# <details style="margin-bottom: 1em"><summary>A second hint</summary>
 #
 # The sums are close to 64³/6 and 64²/2. So what happens to their ratio when the text gets twice as long?
 #
@@ -288,7 +291,10 @@ class KVCache:
         return len(self.tokens)
 
     def append(self, k, v):
-        """Keeps the key and the value of one more token. What the caller does with its arrays later is its own affair."""
+        """Keeps the key and the value of one more token.
+
+        What the caller does with its arrays later is its own affair.
+        """
         ### BEGIN SOLUTION
         self.tokens.append((k.copy(), v.copy()))
         ### END SOLUTION
@@ -306,7 +312,7 @@ class KVCache:
         ### END GIVEN
 
     def drop(self, n):
-        """Forgets the last n tokens (n from 0 to all of them), as when drafted tokens are turned down."""
+        """Forgets the last n tokens, from 0 to all: drafted tokens that are turned down, say."""
         ### BEGIN SOLUTION
         del self.tokens[len(self.tokens) - n :]
         ### END SOLUTION
@@ -316,7 +322,8 @@ class KVCache:
 
     def stacked(self):
         """All keys, and all values, as two arrays."""
-        return np.array([k for k, v in self.tokens]), np.array([v for k, v in self.tokens])
+        keys, values = [k for k, v in self.tokens], [v for k, v in self.tokens]
+        return np.array(keys), np.array(values)
 
 
 # %%
@@ -328,7 +335,7 @@ check.cache_bug(KVCache)
 # A decoding loop has one array for the newest key and writes into it at every step. Which array is in your list?
 #
 # </details>
-# <details><summary>A second hint</summary>
+# <details style="margin-bottom: 1em"><summary>A second hint</summary>
 #
 # Try `[1, 2, 3][-2:]`, `[1, 2, 3][-1:]` and `[1, 2, 3][-0:]`.
 #
@@ -365,7 +372,7 @@ check.cache_bug(KVCache)
 # weights with the cache, whose bytes a token you know from exercise 3.
 #
 # </details>
-# <details><summary>A second hint</summary>
+# <details style="margin-bottom: 1em"><summary>A second hint</summary>
 #
 # A remedy makes a step read less, or makes a read good for more than one token. Does it help this person, or only the total?
 #

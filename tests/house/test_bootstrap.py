@@ -277,6 +277,12 @@ def test_a_folder_that_is_no_environment_is_left_alone(course):
     assert (course.root / ".venv" / "thesis.txt").read_text() == "all of it"
 
 
+def test_a_file_in_the_environments_place_is_left_alone(course):
+    (course.root / ".venv").write_text("all of it")
+    assert "is not a virtual environment: move it away" in one_line(course.run("lab"))
+    assert (course.root / ".venv").read_text() == "all of it"
+
+
 def test_no_permission_to_write_is_one_line(course, monkeypatch, capsys):
     """Asked of os.access: the tests may run as root, whom no mode bits stop."""
     monkeypatch.setattr(bootstrap.os, "access", lambda path, mode: False)
