@@ -7,7 +7,7 @@ process that the judge does not share.
 
     target       what the check line hands over, by position: 0, 1, …; or the name of a register
     register     a name under which a step keeps its result, for later steps
-    expectation  Equal, Close, Between, Raises, Sealed
+    expectation  Equal, Close, Between, Frequencies, Raises, Sealed
 """
 
 import hashlib
@@ -83,6 +83,25 @@ class Between:
 
 
 @dataclass(frozen=True)
+class Frequencies:
+    """Draws: `draws` whole numbers, or rows of them, that are these outcomes with these probabilities.
+
+    Tested by chi-square, with cells of few expected draws taken together. `error` is the probability that a right answer fails.
+    """
+
+    outcomes: np.ndarray  # (k,), or (k, m) for rows
+    probabilities: np.ndarray  # (k,)
+    draws: int
+    error: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if len(self.outcomes) != len(self.probabilities) or abs(float(np.sum(self.probabilities)) - 1) > 1e-9:
+            raise ValueError("Frequencies needs one probability for each outcome, and a sum of 1")
+        if self.draws < 100:
+            raise ValueError(f"Frequencies needs at least 100 draws to say anything, got {self.draws}")
+
+
+@dataclass(frozen=True)
 class Raises:
     """An exception of this type (or a subclass), its text mentioning each of the words."""
 
@@ -99,7 +118,7 @@ class Sealed:
     salt: str
 
 
-Expectation = Equal | Close | Between | Raises | Sealed
+Expectation = Equal | Close | Between | Frequencies | Raises | Sealed
 
 
 @dataclass(frozen=True)
@@ -157,7 +176,8 @@ class Case:
 
 
 RECORDS: dict[str, type] = {
-    record.__name__: record for record in (Bound, Equal, Close, Between, Raises, Sealed, Register, Given, Step, Case)
+    record.__name__: record
+    for record in (Bound, Equal, Close, Between, Frequencies, Raises, Sealed, Register, Given, Step, Case)
 }
 
 NOTHING = object()

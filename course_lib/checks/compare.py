@@ -13,14 +13,15 @@ from course_lib.checks.cases import (
     Between,
     Bound,
     Close,
-    Equal,
     Expectation,
+    Frequencies,
     Given,
     Raises,
     Register,
     Sealed,
     seal,
 )
+from course_lib.checks.frequencies import as_draws, p_value, tally
 from course_lib.checks.perform import Outcome
 from course_lib.checks.values import Tensor
 
@@ -53,6 +54,8 @@ def difference(outcome: Outcome, expect: Expectation | None) -> Difference | Non
         return _sealed_difference(outcome.value, expect)
     if isinstance(expect, Between):
         return _between_difference(outcome.value, expect)
+    if isinstance(expect, Frequencies):
+        return _frequencies_difference(outcome.value, expect)
     if isinstance(expect, Close):
         found = value_difference(outcome.value, expect.value, expect.bound)
         return found or _dtype_difference(outcome.value, expect.dtype)
@@ -275,4 +278,22 @@ def _between_difference(got: Any, expect: Between) -> Difference | None:
     return Difference(f"got {show(array[outside].flat[0].item())}, expected {expect.low:g} to {expect.high:g}")
 
 
-__all__ = ["Difference", "Equal", "describe", "difference", "show", "unchanged", "value_difference"]
+def _frequencies_difference(got: Any, expect: Frequencies) -> Difference | None:
+    array = as_draws(got, expect)
+    shape = (expect.draws, *expect.outcomes.shape[1:])
+    if array is None:
+        return Difference(f"got {describe(got)}, expected whole numbers of shape {shape}")
+    counts, strange, strays = tally(array, expect)
+    if strange is not None:
+        name = strange if len(shape) > 1 else strange[0]
+        return Difference(f"{name} came up in {strays:,} of {expect.draws:,} draws, expected never")
+    if p_value(counts, expect.probabilities) >= expect.error:
+        return None
+    off = np.abs(counts - expect.draws * expect.probabilities) / np.sqrt(expect.probabilities + (counts == 0))
+    worst = int(np.argmax(off))
+    outcome = expect.outcomes[worst].tolist()
+    share, want = counts[worst] / expect.draws, expect.probabilities[worst]
+    return Difference(f"{outcome} in {share:.1%} of {expect.draws:,} draws, expected {want:.1%}")
+
+
+__all__ = ["Difference", "describe", "difference", "show", "unchanged", "value_difference"]
