@@ -1,12 +1,13 @@
 """Lab 00 as a student meets it: the released notebook in JupyterLab, a wrong answer three times, then the right one."""
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.browser import reading
 from tests.browser.jupyter import Notebook
+from tests.browser.reading import run
 
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "labs" / "lab00_two_walls" / "lab00_two_walls.ipynb"
@@ -27,29 +28,8 @@ def student(lab) -> Notebook:
     return notebook
 
 
-def run(notebook: Notebook, words: str, source: str | None = None) -> str:
-    """Runs the first code cell that holds `words`, after typing `source` into it; returns its output as HTML."""
-    index = next(
-        i for i, cell in enumerate(notebook.cells()) if cell["cell_type"] == "code" and words in cell["source"]
-    )
-    notebook.page.evaluate(
-        """async ([index, source]) => {
-            const content = jupyterapp.shell.currentWidget.content;
-            if (source !== null) content.model.cells.get(index).sharedModel.setSource(source);
-            content.activeCellIndex = index;
-            await jupyterapp.commands.execute('notebook:run-cell');
-        }""",
-        [index, source],
-    )
-    outputs = notebook.cells()[index]["outputs"]
-    return "".join("".join(output.get("data", {}).get("text/html", "")) for output in outputs)
-
-
 def keep(notebook: Notebook, name: str, words: str) -> None:
-    """Leaves a picture of the cell that begins with `words` where SCREENSHOTS says, to be looked at."""
-    if folder := os.environ.get("SCREENSHOTS"):
-        cell = notebook.cell(next(i for i, cell in enumerate(notebook.cells()) if cell["source"].startswith(words)))
-        notebook.screenshot(Path(folder) / f"lab00_{name}.png", of=cell)
+    reading.keep(notebook, f"lab00_{name}", words)
 
 
 def test_the_ladder_of_help_and_then_the_points(student):
