@@ -68,6 +68,8 @@ def release(lab_names: tuple[str, ...], course: Path) -> None:
         for folder in _lab_folders(_root(), lab_names):
             path = release_lab(folder, course)
             click.echo(f"✓ {folder.name}: hand out {path}")
+            if (course / "rubrics" / f"{folder.name}.md").exists():
+                click.echo(f"  a person grades its written answers by {course}/rubrics/{folder.name}.md")
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"Collect into {course}/submitted/STUDENT/LAB/LAB.ipynb; then, in {course}: nbgrader autograde LAB")

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from course_lib.checks.definition import Lab
 from course_lib.house import sync
 
 CONFIG = """\
@@ -24,6 +25,8 @@ c.ExecutePreprocessor.interrupt_on_timeout = True
 
 def release(folder: Path, course: Path) -> Path:
     """Enters the lab of an author's `folder` into the nbgrader course at `course`, and returns the notebook to hand out.
+
+    What a person needs to grade its written answers by goes into `rubrics/` there; nothing of it is handed out.
 
     Raises ValueError when the released notebook does not follow from its source, or `course` holds something else.
     """
@@ -42,9 +45,20 @@ def release(folder: Path, course: Path) -> Path:
         sync.write(config, CONFIG.format(root=str(course)))
     sync.write(course / "source" / lab.name / f"{lab.name}.ipynb", notebooks.text(source))
     _enter(source, lab.name, f"sqlite:///{course / 'gradebook.db'}")
+    if lab.written_items:
+        sync.write(course / "rubrics" / f"{lab.name}.md", rubric(lab))
     product = course / "release" / lab.name / f"{lab.name}.ipynb"
     sync.write(product, handed_out.read_text(encoding="utf-8"))
     return product
+
+
+def rubric(lab: Lab) -> str:
+    """What earns how many points in each written answer of a lab, as Markdown."""
+    lines = [f"# {lab.title}: written answers"]
+    for item in lab.written_items.values():
+        lines += ["", f"## {item.name} ({item.points:g} points)", ""]
+        lines += [f"- {points:g}: {text}" for text, points in item.rubric.items()]
+    return "\n".join([*lines, ""])
 
 
 def _enter(source: Any, name: str, database: str) -> None:

@@ -55,6 +55,15 @@ def test_the_gradebook_knows_the_labs_points(graded):
         assert gradebook.find_assignment(LAB).max_score == labs.load(SOURCE).points == 20
 
 
+def test_a_person_finds_the_rubric_of_each_written_answer_beside_the_course_and_a_student_never(graded):
+    page = (graded.course / "rubrics" / f"{LAB}.md").read_text(encoding="utf-8")
+    item = labs.load(SOURCE).written_items["which_wall"]
+    assert "## which_wall (2 points)" in page
+    assert all(f"- {points:g}: {text}" in page for text, points in item.rubric.items())
+    handed_out = (graded.course / "release" / LAB / f"{LAB}.ipynb").read_text(encoding="utf-8")
+    assert not [text for text in item.rubric if text in handed_out]
+
+
 def test_validate_tells_a_right_notebook_from_an_untouched_one(graded):
     right = graded.nbgrader("validate", f"submitted/ada/{LAB}/{LAB}.ipynb")
     untouched = graded.nbgrader("validate", f"release/{LAB}/{LAB}.ipynb")
