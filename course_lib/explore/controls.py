@@ -1,12 +1,13 @@
-"""What a reader moves: sliders over listed positions and choices among named options.
+"""What a reader moves: sliders over listed positions, choices among named options, distributions over a few parts.
 
 A control is plain data, so that an explorer can be built, moved and tested without a notebook; `widget()` makes its
 ipywidgets form when a front end asks for one. A slider knows its positions beforehand, and an arrow key moves it by one:
-what a key does is the same for a linear, a logarithmic and a hand-picked scale.
+what a key does is the same for a linear, a logarithmic and a hand-picked scale. The parts of a distribution are sliders too:
+when one moves, the others make room.
 """
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import isclose, isfinite, log10
@@ -140,6 +141,113 @@ class Choice:
         from ipywidgets import Dropdown
 
         return Dropdown(options=list(self.options.items()), value=self.start, description=self.label, **_looks())
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """A distribution over a few parts: an upright slider for each, side by side. When one moves, the others share the rest.
+
+    They share it in the proportion that they had when the reader took hold of that one, so that moving it back brings
+    all of them back. All probabilities are multiples of one step.
+
+    Args:
+        name: the keyword under which `update` receives the value, a tuple with a probability for each part.
+        label: what stands above the sliders; each is named by its part, as in "p(A)".
+        parts: the names of the parts.
+        start: the distribution at first and after a reset.
+        steps: how many steps there are from 0 to 1.
+
+    Raises:
+        ValueError: there are fewer than two parts or two of one name, or `start` is no distribution in these steps.
+    """
+
+    name: str
+    label: str
+    parts: Sequence[str]
+    start: Sequence[float]
+    steps: int = 20
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        object.__setattr__(self, "parts", tuple(self.parts))
+        if not 1 < len(self.parts) == len(set(self.parts)):
+            raise ValueError(f"parts of {self.name!r}: needs two or more, all different, got {_few(self.parts)}")
+        object.__setattr__(self, "start", self.position(self.start))
+
+    def position(self, value: Sequence[float]) -> tuple[float, ...]:
+        """The distribution that `value` names. Raises ValueError if it is none, or lies between two steps."""
+        given = [_plain(part) for part in value] if isinstance(value, Iterable) else [value]
+        units = [round(part * self.steps) if isinstance(part, Real) and isfinite(part) else -1 for part in given]
+        steps = [unit / self.steps for unit in units]
+        whole = min(units, default=-1) >= 0 and all(abs(a - b) < 1e-9 for a, b in zip(given, steps, strict=True))
+        if not whole or len(units) != len(self.parts) or sum(units) != self.steps:
+            need = f"{len(self.parts)} probabilities in steps of {1 / self.steps:g} that sum to 1"
+            raise ValueError(f"{self.name}: needs {need}, got {value!r}")
+        return tuple(steps)
+
+    def moved(self, value: Sequence[float], part: int, to: float) -> tuple[float, ...]:
+        """`value` with one part moved to `to`, the others sharing the rest in their proportion, or evenly if they have none.
+
+        Raises:
+            ValueError: `value` is no position, or `to` lies outside [0, 1].
+        """
+        if not 0 <= to <= 1:
+            raise ValueError(f"to is {to!r}, needs a number from 0 to 1")
+        weights, held = [round(share * self.steps) for share in self.position(value)], round(to * self.steps)
+        weights[part] = 0
+        weights = weights if any(weights) else [1] * len(weights)
+        # Step by step to whoever is owed most (Sainte-Laguë): with one step more to share, nobody gets less.
+        units = [0] * len(weights)
+        for _ in range(self.steps - held):
+            owed = [-1.0 if i == part else weights[i] / (2 * units[i] + 1) for i in range(len(weights))]
+            units[owed.index(max(owed))] += 1
+        units[part] = held
+        return tuple(unit / self.steps for unit in units)
+
+    def text(self, value: Sequence[float]) -> str:
+        """`value` as the reader sees it."""
+        return ", ".join(f"{part} {digits(share)}" for part, share in zip(self.parts, value, strict=True))
+
+    def widget(self) -> Any:
+        """The sliders in a box, whose `value` is the distribution."""
+        from ipywidgets import HBox, Label, Layout, SelectionSlider, VBox
+        from traitlets import Tuple
+
+        options = [(f"{unit / self.steps:.2f}", unit / self.steps) for unit in range(self.steps + 1)]
+        sliders = [
+            SelectionSlider(
+                options=options,
+                value=share,
+                description=f"{self.name}({part})",
+                orientation="vertical",
+                layout=Layout(height="210px", width="4.2em"),
+            )
+            for part, share in zip(self.parts, self.start, strict=True)
+        ]
+
+        class Sliders(VBox):
+            value = Tuple(default_value=self.start)
+
+        box = Sliders([Label(self.label), HBox(sliders)], layout=Layout(margin="2px 18px 2px 2px"))
+        pull: list[Any] = [None, None, None]  # the part that a reader moves, and all of them before and now
+
+        def moved(part: int, to: float) -> None:
+            if to != box.value[part]:  # otherwise it only follows
+                if (part, box.value) != (pull[0], pull[2]):
+                    pull[:2] = part, box.value
+                box.value = pull[2] = self.moved(pull[1], part, to)
+
+        def follow(change: Mapping[str, Any]) -> None:
+            for slider, share in zip(sliders, change["new"], strict=True):
+                slider.value = share
+
+        box.observe(follow, names="value")
+        for part, slider in enumerate(sliders):
+            slider.observe(lambda change, part=part: moved(part, change["new"]), names="value")
+        return box
+
+
+Control = Slider | Choice | Simplex
 
 
 def digits(value: float) -> str:

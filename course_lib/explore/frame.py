@@ -31,7 +31,7 @@ from matplotlib.figure import Figure, FigureBase
 from PIL import Image
 
 from course_lib.explore import style
-from course_lib.explore.controls import Choice, Slider, has_front_end, named_image, widget_view
+from course_lib.explore.controls import Control, has_front_end, named_image, widget_view
 
 
 def animated(artist: Any) -> Any:
@@ -51,7 +51,7 @@ class Explorer:
     upper ones.
 
     Args:
-        controls: at most four sliders and choices.
+        controls: at most four sliders, choices and distributions.
         build: draws into an empty figure, in the course's style, and returns the artists that move: one, or any dataclass,
             mapping, sequence or plain object that holds them. Axes in it are not artists that move.
         update: `update(artists, **values)` moves the artists and returns the reading: what the picture now says, in words.
@@ -64,7 +64,7 @@ class Explorer:
 
     def __init__(
         self,
-        controls: Sequence[Slider | Choice],
+        controls: Sequence[Control],
         build: Callable[[Figure], Any],
         update: Callable[..., str],
         *,

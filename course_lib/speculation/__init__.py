@@ -5,6 +5,16 @@ settings      temperature and top-p, applied to draft and target alike
 verification  which drafted tokens stand, and what is emitted after them
 exactness     the emitted distribution by full enumeration; classical rejection sampling beside it
 decoding      the loop around verification, over any pair of models
+
+By their own names:
+
+words         real text that is on every machine, and a vocabulary that can spell any text
+ngrams        n-gram language models: a draft and a target that train in a second
+acceptance    α of a pair on held-out text and in decoding
+weight_bound  a model whose runs also read a stack of weights, as a transformer's do
+measure       c, the cost of verification, and the speed-up by the clock beside what was predicted
+lookahead     multi-token prediction by small examples; the model as its own draft
+departures    what sampling rules, fewer bits and speculation each do to the distribution
 """
 
 from course_lib.speculation.decoding import Decoded, Model, decode, speculative_decode

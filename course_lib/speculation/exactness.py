@@ -66,7 +66,7 @@ def emitted_texts(
     What the last round emits beyond `length` is cut off, as a decoder cuts it.
 
     Raises:
-        ValueError: γ is negative or `length` below 1.
+        ValueError: γ is negative, `length` is below 1, a row is no distribution, or the vocabularies differ.
     """
     if gamma < 0 or length < 1:
         raise ValueError(f"gamma is {gamma} and length {length}, needs gamma ≥ 0 and length ≥ 1")
@@ -88,13 +88,13 @@ def own_texts(target: Rows, length: int, prefix: tuple[int, ...] = ()) -> dict[t
     """The probability of every text of `length` tokens under the target alone: the chain rule, token by token.
 
     Raises:
-        ValueError: `length` is below 1.
+        ValueError: `length` is below 1, or a row is no distribution.
     """
     if length < 1:
         raise ValueError(f"length is {length}, needs to be at least 1")
     texts = {(): 1.0}
     for _ in range(length):
-        rows = {text: np.asarray(target(prefix + text)) for text in texts}
+        rows = {text: _row("target", target, prefix + text) for text in texts}
         texts = {
             (*text, x): weight * float(rows[text][x]) for text, weight in texts.items() for x in range(len(rows[text]))
         }
@@ -103,11 +103,13 @@ def own_texts(target: Rows, length: int, prefix: tuple[int, ...] = ()) -> dict[t
 
 def _round(draft: Rows, target: Rows, gamma: int, text: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
     """Everything that one round after `text` can emit, with its probability; the same tokens may come up several times."""
-    v = len(np.asarray(target(text)))
+    v = len(_row("target", target, text))
     for drafted in product(range(v), repeat=gamma):
         reach = 1.0  # the probability that these tokens are drafted and those so far accepted
         for i, x in enumerate(drafted):
-            p, q = np.asarray(target(text + drafted[:i])), np.asarray(draft(text + drafted[:i]))
+            p, q = (_row(name, model, text + drafted[:i]) for name, model in (("target", target), ("draft", draft)))
+            if len(q) != v:
+                raise ValueError(f"draft has a vocabulary of {len(q)}, needs that of the target: {v}")
             if q[x] == 0:
                 reach = 0.0
                 break
@@ -120,9 +122,13 @@ def _round(draft: Rows, target: Rows, gamma: int, text: tuple[int, ...]) -> Iter
                         yield (*drafted[:i], y), float(probability)
             reach *= min(q[x], p[x])
         if reach > 0:
-            for y, probability in enumerate(np.asarray(target(text + drafted))):
+            for y, probability in enumerate(_row("target", target, text + drafted)):
                 if probability > 0:
                     yield (*drafted, y), float(reach * probability)
+
+
+def _row(name: str, model: Rows, text: tuple[int, ...]) -> np.ndarray:
+    return distribution(f"a row of {name}", np.asarray(model(text)))
 
 
 class Draws(NamedTuple):
@@ -147,7 +153,7 @@ def envelope(p: Float[Any, "*batch v"], q: Float[Any, "*batch v"]) -> Float[Any,
     xp = array_namespace(p, q)
     covered = q > 0
     ratio = xp.where(covered, p / xp.where(covered, q, like(q, 1)), xp.where(p > 0, like(p, np.inf), like(p, 0)))
-    return xp.max(ratio, axis=-1)
+    return xp.maximum(xp.max(ratio, axis=-1), like(p, 1))  # rows that sum to 1 but for rounding
 
 
 def rejection_sample(p: Float[np.ndarray, "v"], q: Float[np.ndarray, "v"], n: int, rng: np.random.Generator) -> Draws:

@@ -121,9 +121,11 @@ def expected_tokens_by_position(alphas: Float[Any, "*batch gamma"]) -> Float[Any
     """E[N] of a round whose i-th drafted token is accepted with a probability of its own: 1 + Σᵢ α₁⋯αᵢ.
 
     Raises:
-        ValueError: an entry lies outside [0, 1].
+        ValueError: an entry lies outside [0, 1], or there is no axis of positions.
     """
     alphas = _numbers("alphas", alphas, 0, 1)
+    if alphas.ndim == 0:
+        raise ValueError("alphas has no axis, needs a last one: a probability for each position of a round")
     xp = array_namespace(alphas)
     reached = xp.ones(alphas.shape[:-1], dtype=alphas.dtype, device=alphas.device)
     total = reached
@@ -256,6 +258,8 @@ def _pair(alpha: Any, gamma: Any) -> tuple[Any, Any, bool]:
     alpha = _numbers("alpha", alpha, 0, 1)
     if isinstance(gamma, Real):
         return alpha, like(alpha, _whole("gamma", gamma), dtype=array_namespace(alpha).int64), plain
+    if not hasattr(gamma, "shape"):
+        _whole("gamma", gamma)
     xp = array_namespace(alpha, gamma)
     if not xp.isdtype(gamma.dtype, "integral") or not bool(xp.all(gamma >= 0)):
         raise ValueError(f"gamma has dtype {gamma.dtype} and may have entries below 0, needs whole numbers ≥ 0")

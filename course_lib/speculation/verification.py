@@ -53,6 +53,8 @@ def verify_and_emit(
             [0, 1), a token is no index of its row, or has probability 0 there: it cannot have been drawn from that row, so
             the settings of draft and verification differ.
     """
+    if draft_tokens.ndim == 0 or target_probs.ndim == 0:
+        raise ValueError("draft_tokens and target_probs need a last axis: the positions of a round, the vocabulary")
     batch, gamma = tuple(draft_tokens.shape[:-1]), draft_tokens.shape[-1]
     needed = {
         "draft_probs": (draft_probs, (*batch, gamma, target_probs.shape[-1])),
@@ -71,6 +73,12 @@ def verify_and_emit(
         distribution(name, rows) if settings is None else settings.apply(distribution(name, rows))
         for name, rows in (("draft_probs", draft_probs), ("target_probs", target_probs))
     )
+    if not xp.isdtype(draft_tokens.dtype, "integral") or not bool(
+        xp.all((draft_tokens >= 0) & (draft_tokens < q.shape[-1]))
+    ):
+        raise ValueError(
+            f"draft_tokens has dtype {draft_tokens.dtype}, needs integers in [0, {q.shape[-1]}) throughout"
+        )
     q_drafted = take_last(q, draft_tokens)
     if not bool(xp.all(q_drafted > 0)):
         raise ValueError(
