@@ -10,7 +10,6 @@ process that the judge does not share.
     expectation  Equal, Close, Between, Frequencies, Raises, Sealed
 """
 
-import hashlib
 import inspect
 import math
 import textwrap
@@ -19,6 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from course_lib.checks.sealing import seal
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,6 @@ def rounding(terms: int, scale: float = 1.0, dtype: str = "float32") -> Bound:
 
 
 EXACT = Bound()
-LARGEST_BITS = 1000  # of a whole number typed by hand
 
 
 @dataclass(frozen=True)
@@ -143,6 +143,14 @@ class Given:
 
 
 @dataclass(frozen=True)
+class Kept(Given):
+    """A function that stays with the judge: the student's code is handed something to call, and each call is made there.
+
+    So it can be counted, or hold what must not be read, where nothing of the student's can touch it.
+    """
+
+
+@dataclass(frozen=True)
 class Step:
     """One call (`kind` "call"), a look at a value or attribute ("read"), many calls ("many"), or a value to keep ("put")."""
 
@@ -158,8 +166,18 @@ class Step:
 
     def without_expectation(self) -> "Step":
         """The step as the student's side may see it."""
-        wanted = self.expect is not None and not isinstance(self.expect, Raises)
-        return replace(self, expect=None, wanted=wanted)
+        wanted = self.wanted or (self.expect is not None and not isinstance(self.expect, Raises))
+        args, kwargs = _without_sources(self.args), _without_sources(self.kwargs)
+        return replace(self, args=args, kwargs=kwargs, expect=None, wanted=wanted)
+
+
+def _without_sources(value: Any) -> Any:
+    """The same arguments, without the source of any function that stays with the judge."""
+    if isinstance(value, Kept):
+        return replace(value, source="")
+    if type(value) in (list, tuple):
+        return type(value)(_without_sources(part) for part in value)
+    return {key: _without_sources(part) for key, part in value.items()} if type(value) is dict else value
 
 
 @dataclass(frozen=True)
@@ -177,7 +195,7 @@ class Case:
 
 RECORDS: dict[str, type] = {
     record.__name__: record
-    for record in (Bound, Equal, Close, Between, Frequencies, Raises, Sealed, Register, Given, Step, Case)
+    for record in (Bound, Equal, Close, Between, Frequencies, Raises, Sealed, Register, Given, Kept, Step, Case)
 }
 
 NOTHING = object()
@@ -268,26 +286,18 @@ def given(function: Callable) -> Given:
     return Given(function.__name__, textwrap.dedent(inspect.getsource(function)))
 
 
-def seal(value: Any, digits: int | None, salt: str) -> str:
-    """The digest of a typed value: of its text, or of a number rounded to `digits` significant digits."""
-    if isinstance(value, str):
-        text = " ".join(value.split()).casefold()
-    elif isinstance(value, bool) or not isinstance(value, int | float):
-        text = _repr(value)
-    elif isinstance(value, int) and value.bit_length() > LARGEST_BITS:
-        text = "huge"  # no answer of ours: Python would not even print it
-    elif digits is not None:
-        text = f"{float(value):.{digits - 1}e}"
-    else:
-        text = str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
-    return hashlib.sha256(f"{salt}\0{text}".encode()).hexdigest()
+def kept(function: Callable) -> Kept:
+    """`function` as an argument that stays with the judge. It too must stand alone."""
+    one = given(function)
+    return Kept(one.name, one.source)
 
 
-def _repr(value: Any) -> str:
-    try:
-        return repr(value)
-    except ValueError:  # it holds a whole number too long to print
-        return "huge"
+def kept_in(value: Any) -> list[Kept]:
+    """The functions among some arguments that stay with the judge."""
+    if isinstance(value, Kept):
+        return [value]
+    parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    return [found for part in parts for found in kept_in(part)]
 
 
 def _expectation(expect: Any, bound: Bound | None, raises: Raises | str | None) -> Expectation | None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from course_lib.checks.cases import (
     EXACT,
-    LARGEST_BITS,
     Between,
     Bound,
     Close,
@@ -19,10 +18,10 @@ from course_lib.checks.cases import (
     Raises,
     Register,
     Sealed,
-    seal,
 )
 from course_lib.checks.frequencies import as_draws, p_value, tally
 from course_lib.checks.perform import Outcome
+from course_lib.checks.sealing import LARGEST_BITS, seal
 from course_lib.checks.values import Tensor
 
 SHOWN = 60

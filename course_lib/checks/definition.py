@@ -29,6 +29,7 @@ class Check:
     refuses: tuple[str, ...] = ()
     hints: tuple[str, ...] = ()
     minutes: int | None = None
+    memory: int | None = None
 
     def visible_cases(self, seed: int = VISIBLE_SEED) -> list[Case]:
         """The cases a student sees, or, under another seed, cases of the same form."""
@@ -104,12 +105,14 @@ class Lab:
         refuses: Sequence[str] = (),
         hints: Sequence[str] = (),
         minutes: int | None = None,
+        memory: int | None = None,
     ) -> Callable[[CaseMaker], CaseMaker]:
         """Makes a check of a function that yields its visible cases; the function's name and docstring become the check's.
 
         target   the signature that the student is to meet, e.g. "softmax(x) -> p"; a list for several
         needs    checks whose answers this one's answer builds on
         refuses  functions outside the course's library that would be the answer, e.g. "torch.softmax"
+        memory   bytes that an answer may take beyond what is there, which grading enforces
         """
         targets = (target,) if isinstance(target, str) else tuple(target)
 
@@ -124,7 +127,7 @@ class Lab:
                 raise ValueError(f"check {name!r} needs a docstring: the sentence that its report opens with")
             doc = " ".join(maker.__doc__.split())
             self.checks[name] = Check(
-                name, doc, points, targets, maker, [], tuple(needs), tuple(refuses), tuple(hints), minutes
+                name, doc, points, targets, maker, [], tuple(needs), tuple(refuses), tuple(hints), minutes, memory
             )
             return maker
 

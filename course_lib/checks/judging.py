@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from course_lib.checks.cases import Bound, Case, Frequencies, Sealed, Step, seal
+from course_lib.checks.cases import Bound, Case, Frequencies, Sealed, Step
 from course_lib.checks.compare import BLANK, UNWRITTEN, Difference, describe, difference, unchanged, value_difference
 from course_lib.checks.definition import Check, Mistake
 from course_lib.checks.frequencies import as_draws, tally
 from course_lib.checks.perform import Outcome
+from course_lib.checks.sealing import seal
 from course_lib.checks.values import Unsendable
 
 Ask = Callable[[list[Step]], list[Outcome]]

@@ -5,6 +5,7 @@ type and text; whether that is right is decided elsewhere.
 """
 
 import contextlib
+import functools
 import io
 import linecache
 import traceback
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks.cases import RECORDS, Given, Register, Step
+from course_lib.checks.cases import RECORDS, Given, Kept, Register, Step, kept_in
 from course_lib.checks.guard import Guard
 from course_lib.checks.values import Unsendable, dumps, is_tensor, loads, to_torch
 
@@ -36,14 +37,22 @@ class Outcome:
 
 
 OUTCOME = {"Outcome": Outcome}
+CallBack = Callable[[str, tuple, dict], Any]
 
 
 def perform(
-    steps: list[Step], targets: tuple, provides: tuple[str, ...] = (), refuses: tuple[str, ...] = ()
+    steps: list[Step],
+    targets: tuple,
+    provides: tuple[str, ...] = (),
+    refuses: tuple[str, ...] = (),
+    call_back: CallBack | None = None,
 ) -> list[Outcome]:
-    """Carries out one case's steps against the student's `targets`."""
+    """Carries out one case's steps against the student's `targets`.
+
+    `call_back(name, args, kwargs)` calls a function that stayed with the judge.
+    """
     registers: dict[int | str, Any] = dict(enumerate(targets))
-    return [_perform_step(step, registers, Guard(provides, refuses)) for step in steps]
+    return [_perform_step(step, registers, Guard(provides, refuses), call_back) for step in steps]
 
 
 def ask_here(
@@ -53,11 +62,17 @@ def ask_here(
 
     So a student's function gets fresh arrays that it may spoil, and answers are seen as plain data.
     """
-    sent = loads(dumps(steps, RECORDS), RECORDS, to_torch)
-    return perform(sent, targets, provides, refuses)
+    stays = {kept.name: kept.compile() for step in steps for kept in kept_in([step.args, step.kwargs])}
+    sent = loads(dumps([step.without_expectation() for step in steps], RECORDS), RECORDS, to_torch)
+
+    def call_back(name: str, args: tuple, kwargs: dict) -> Any:
+        arguments, named = loads(dumps((args, kwargs)))
+        return loads(dumps(stays[name](*arguments, **named)), tensor=to_torch)
+
+    return perform(sent, targets, provides, refuses, call_back)
 
 
-def _perform_step(step: Step, registers: dict[int | str, Any], guard: Guard) -> Outcome:
+def _perform_step(step: Step, registers: dict[int | str, Any], guard: Guard, call_back: CallBack | None) -> Outcome:
     stream = io.StringIO()
     args: tuple = ()
     kwargs: dict = {}
@@ -66,8 +81,8 @@ def _perform_step(step: Step, registers: dict[int | str, Any], guard: Guard) -> 
     # A warning on stderr would cost the student the cell's points under nbgrader, so both streams are collected.
     with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
         try:
-            args = _resolved(step.args, registers)
-            kwargs = _resolved(step.kwargs or {}, registers)
+            args = _resolved(step.args, registers, call_back)
+            kwargs = _resolved(step.kwargs or {}, registers, call_back)
             with guard:
                 subject = args[0] if step.kind == "put" else _subject(step, registers)
             if step.kind in ("put", "read"):
@@ -118,16 +133,22 @@ def _many(function: Callable, stacked: tuple, fixed: tuple, guard: Guard) -> np.
     return None if any(result is None for result in results) else np.asarray(results)
 
 
-def _resolved(value: Any, registers: dict[int | str, Any]) -> Any:
+def _resolved(value: Any, registers: dict[int | str, Any], call_back: CallBack | None) -> Any:
     if isinstance(value, Register):
         return registers[value.name]
+    if isinstance(value, Kept):
+        return functools.partial(_kept_call, value.name, call_back)
     if isinstance(value, Given):
         return value.compile()
     if type(value) in (list, tuple):
-        return type(value)(_resolved(part, registers) for part in value)
+        return type(value)(_resolved(part, registers, call_back) for part in value)
     if type(value) is dict:
-        return {key: _resolved(part, registers) for key, part in value.items()}
+        return {key: _resolved(part, registers, call_back) for key, part in value.items()}
     return value
+
+
+def _kept_call(name: str, call_back: CallBack, /, *args: Any, **kwargs: Any) -> Any:
+    return call_back(name, args, kwargs)
 
 
 def _returnable(value: Any) -> Any:
