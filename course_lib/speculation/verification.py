@@ -90,15 +90,21 @@ def verify_and_emit(
     accepted = xp.sum(xp.cumulative_prod(xp.astype(stands, xp.int64), axis=-1), axis=-1)
 
     # The row at which the walk ended. Beyond the last draft nothing was proposed: q = 0 there, and the "residual" is p.
-    q = xp.concat([q, xp.zeros_like(p[..., :1, :])], axis=-2)
-    at = accepted[..., None, None]
-    p_last, q_last = (
-        xp.take_along_axis(rows, xp.broadcast_to(at, (*batch, 1, rows.shape[-1])), axis=-2)[..., 0, :]
-        for rows in (p, q)
-    )
-    last = sample(positive_part(p_last, q_last), uniforms[..., gamma])
+    p_last = _row(p, accepted)
+    if gamma:
+        rejected = (accepted < gamma)[..., None]
+        q_last = xp.where(rejected, _row(q, xp.where(rejected[..., 0], accepted, like(accepted, 0))), like(q, 0))
+        p_last = positive_part(p_last, q_last)
+    last = sample(p_last, uniforms[..., gamma])
 
     place = arange_like(draft_tokens, gamma + 1)
     drafted = xp.concat([draft_tokens, xp.zeros_like(last)[..., None]], axis=-1)
     tokens = xp.where(place == accepted[..., None], last[..., None], drafted)
     return Emitted(xp.where(place <= accepted[..., None], tokens, like(tokens, PADDING)), accepted)
+
+
+def _row(rows: Float[Any, "*batch n v"], index: Int[Any, "*batch"]) -> Float[Any, "*batch v"]:
+    """`rows[..., index, :]`, an index for each sequence."""
+    xp = array_namespace(rows)
+    index = xp.broadcast_to(index[..., None, None], (*rows.shape[:-2], 1, rows.shape[-1]))
+    return xp.take_along_axis(rows, index, axis=-2)[..., 0, :]

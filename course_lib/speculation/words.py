@@ -24,7 +24,7 @@ BYTES = 256
 KINDS = ("prose", "code")
 SAMPLES = Path(__file__).parent / "samples"
 # Letters, digits, line ends, other blanks, marks: each character belongs to one of them, so nothing falls between.
-PIECE = re.compile(r" ?[^\W\d_]+|\d+|\n+[^\S\n]*|[^\S\n]+(?= \S)|[^\S\n]+| ?[^\w\s]|_")
+PIECE = re.compile(r" ?[^\W\d_]+|\d+|\n+[^\S\n]*|[^\S\n]+(?= \S)|[^\S\n]+|[^\w\s]|_")
 # Packages that are not Python's own, tests, and the prose.
 LEFT_OUT = {"site-packages", "dist-packages", "test", "tests", "idle_test", "pydoc_data", "__pycache__"}
 

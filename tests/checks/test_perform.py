@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.checks.cases import Given, Raises, Register, call, case, kept, many, put, read, script
+from course_lib.checks.cases import Given, Raises, Register, call, case, many, put, read, script
 from course_lib.checks.perform import PRINTED_LIMIT, TEXT_LIMIT, ask_here
 
 COUNTER = """
@@ -309,33 +309,3 @@ def test_a_later_step_is_carried_out_after_an_earlier_one_raised(judged, counter
         read("c", "count", expect="a"),
     ]
     assert judged(script("mixed", *steps), counter).passed
-
-
-# Functions that stay with the judge
-
-
-def counts_its_calls(x, add=0):
-    """Kept: what it holds and how often it was called is the judge's affair."""
-    counts_its_calls.calls = getattr(counts_its_calls, "calls", 0) + 1
-    return x * counts_its_calls.calls + add
-
-
-def test_a_kept_function_is_called_with_the_judge_and_its_source_never_travels():
-    step = call(0, kept(counts_its_calls), expect=[2, 5, 6])
-    sent = step.without_expectation()
-    assert "def counts" not in repr(sent)
-    assert sent.without_expectation() == sent
-    outcome = ask_here([step], (lambda f: [f(2), f(2, add=1), f(np.float64(2))],))[0]
-    assert outcome.value == [2, 5, 6]
-
-
-def test_a_kept_function_sees_plain_data_and_what_it_raises_is_raised_here():
-    def tries(f):
-        try:
-            return f([1, "a"])
-        except TypeError as error:
-            return f"refused: {type(error).__name__}"
-
-    assert ask_here([call(0, kept(counts_its_calls), expect="")], (tries,))[0].value == "refused: TypeError"
-    unsendable = ask_here([call(0, kept(counts_its_calls), expect=1)], (lambda f: f(object()),))[0]
-    assert unsendable.raised["kinds"][0] == "Unsendable"
