@@ -3,6 +3,7 @@
 solutions/<lab>/<lab>.py        the notebook, in jupytext's percent format
 solutions/<lab>/checks.py       defines `lab`, with the visible cases
 solutions/<lab>/hidden.py       `from .checks import lab`, adds hidden cases
+solutions/<lab>/*.py            what these two import, where one file would be too long
 solutions/<lab>/known_wrong/    one plausible mistake a file
 """
 
@@ -50,11 +51,11 @@ def load(folder: Path | str) -> Lab:
 
 
 def version(folder: Path | str) -> str:
-    """A digest of what decides a score: the check definitions, visible and hidden."""
+    """A digest of what decides a score: the check definitions, visible and hidden, and what they are made of."""
     digest = hashlib.sha256()
-    for name in ("checks.py", "hidden.py"):
-        path = Path(folder) / name
-        digest.update(name.encode() + b"\0" + (path.read_bytes() if path.exists() else b"") + b"\0")
+    for path in sorted(Path(folder).glob("*.py")):
+        if path.stem != Path(folder).resolve().name:  # the notebook
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
 
 

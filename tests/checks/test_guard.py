@@ -134,6 +134,12 @@ def test_importing_the_library_is_no_call_of_it(judged, library, cell):
     assert judged(ONES, f).passed
 
 
+def test_importing_a_module_that_makes_dataclasses_is_no_call_of_it(judged, cell, monkeypatch):
+    monkeypatch.delitem(sys.modules, "course_lib.house.syllabus", raising=False)
+    f = cell("def f(x):\n    import course_lib.house.syllabus\n    return [1, 1]")["f"]
+    assert judged(ONES, f).passed
+
+
 def test_the_real_library_is_refused_like_the_trial_one(judged, cell):
     f = cell("import course_lib.arrays\ndef f(x): return course_lib.arrays.softmax(x)")["f"]
     ask = case("softmax", (np.zeros(2),), expect=np.full(2, 0.5))

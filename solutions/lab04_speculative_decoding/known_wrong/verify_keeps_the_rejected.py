@@ -1,0 +1,18 @@
+"""Keeps the rejected draft and puts the correction after it."""
+
+replaces = ["verify"]
+loses = {"verify": 10.4, "speculative_decode": 4.0}
+
+
+def verify(draft_tokens, draft_probs, target_probs, uniforms):
+    batch, gamma = draft_tokens.shape
+    tokens, accepted = np.full((batch, gamma + 1), -1), np.zeros(batch, dtype=int)
+    for b in range(batch):
+        n = 0
+        while n < gamma and uniforms[b, n] * draft_probs[b, n, x := draft_tokens[b, n]] < target_probs[b, n, x]:
+            n += 1
+        row = target_probs[b, gamma] if n == gamma else residual(target_probs[b, n], draft_probs[b, n])
+        accepted[b] = min(n + 1, gamma)
+        tokens[b, : accepted[b]] = draft_tokens[b, : accepted[b]]
+        tokens[b, accepted[b]] = sample(row, uniforms[b, gamma])
+    return tokens, accepted

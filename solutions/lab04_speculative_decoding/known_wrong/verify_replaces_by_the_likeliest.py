@@ -1,0 +1,14 @@
+"""Accepts as it should, and replaces a rejected token by the likeliest one."""
+
+replaces = ["verify_draft"]
+loses = {"verify_draft": 4.0}
+
+
+def verify_draft(draft_tokens, draft_probs, target_probs, random):
+    emitted = []
+    for i, x in enumerate(draft_tokens):
+        q, p = draft_probs[i], target_probs[i]
+        if random() * q[x] >= p[x]:
+            return [*emitted, int(np.argmax(p))]
+        emitted.append(int(x))
+    return [*emitted, int(sample(target_probs[-1], random()))]
