@@ -123,9 +123,9 @@ Expectation = Equal | Close | Between | Frequencies | Raises | Sealed
 
 @dataclass(frozen=True)
 class Register:
-    """Stands in an argument for what an earlier step kept under this name."""
+    """Stands in an argument for what an earlier step kept under this name, or for a target by its number."""
 
-    name: str
+    name: int | str
 
 
 @dataclass(frozen=True)

@@ -281,7 +281,8 @@ def _frequencies_difference(got: Any, expect: Frequencies) -> Difference | None:
     array = as_draws(got, expect)
     shape = (expect.draws, *expect.outcomes.shape[1:])
     if array is None:
-        return Difference(f"got {describe(got)}, expected whole numbers of shape {shape}")
+        kind = f" and type {got.dtype}" if isinstance(got, np.ndarray) else ""
+        return Difference(f"got {describe(got)}{kind}, expected whole numbers of shape {shape}")
     counts, strange, strays = tally(array, expect)
     if strange is not None:
         name = strange if len(shape) > 1 else strange[0]

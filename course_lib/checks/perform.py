@@ -147,7 +147,9 @@ def _resolved(value: Any, registers: dict[int | str, Any], call_back: CallBack |
     return value
 
 
-def _kept_call(name: str, call_back: CallBack, /, *args: Any, **kwargs: Any) -> Any:
+def _kept_call(name: str, call_back: CallBack | None, /, *args: Any, **kwargs: Any) -> Any:
+    if call_back is None:
+        raise RuntimeError(f"{name} lives with the judge, and there is none")
     return call_back(name, args, kwargs)
 
 
