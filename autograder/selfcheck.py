@@ -74,9 +74,10 @@ def selfcheck(folder: Path, release: Path, seeds: list[int]) -> Iterator[Row]:
             yield Row(wrong.name, wrong.text, {}, full, [f"loses points on {unknown}, which are no checks of the lab"])
             continue
         wanted = {name: points - wrong.loses.get(name, 0.0) for name, points in full.items()}
-        yield _row(
-            wrong.name, wrong.text, lab, folder, variants.replaced(cells, wrong), wanted, seeds, set(wrong.loses)
-        )
+        # Only checks that can see the difference; under the further seeds, only those that must lose points.
+        first = variants.reached(cells, wrong.replaces) | set(wrong.loses)
+        only = [first, *[set(wrong.loses)] * (len(seeds) - 1)]
+        yield _row(wrong.name, wrong.text, lab, folder, variants.replaced(cells, wrong), wanted, seeds, only)
 
 
 def lab_faults(folder: Path, lab: Lab, least_wrong: int = 3) -> list[str]:
@@ -96,27 +97,30 @@ def _row(
     cells: list[str],
     wanted: Scores,
     seeds: list[int],
-    again: set[str] | None = None,
+    only: list[set[str]] | None = None,
 ) -> Row:
-    """One notebook under each seed. All checks are run under the first; under the others those of `again`, or all."""
+    """One notebook under each seed; `only` says which checks are run under each, and the others count as they should."""
     row = Row(name, text, {}, wanted)
-    for i, (seed, outcome) in enumerate(zip(seeds, _apart(folder, cells, seeds, again), strict=True)):
+    for i, (seed, outcome) in enumerate(zip(seeds, _apart(folder, cells, seeds, only), strict=True)):
         if isinstance(outcome, str):
             row.faults.append(f"seed {seed}: {outcome}")
             continue
-        row.scores = row.scores or outcome
-        for check, points in wanted.items():
+        looked_at = wanted if only is None else only[i]
+        row.scores = row.scores or {
+            check: outcome.get(check, 0.0) if check in looked_at else wanted[check] for check in wanted
+        }
+        for check in (check for check in wanted if check in looked_at):
             got = outcome.get(check, 0.0)
-            if abs(got - points) > TOLERANCE and (i == 0 or again is None or check in again):
-                row.faults.append(f"seed {seed}: {check} scores {got:g}, must score {points:g}")
+            if abs(got - wanted[check]) > TOLERANCE:
+                row.faults.append(f"seed {seed}: {check} scores {got:g}, must score {wanted[check]:g}")
     return row
 
 
-def _apart(folder: Path, cells: list[str], seeds: list[int], again: set[str] | None) -> list[Scores | str]:
+def _apart(folder: Path, cells: list[str], seeds: list[int], only: list[set[str]] | None) -> list[Scores | str]:
     """The scores of one notebook under each seed, computed in a process of its own; a text says what stopped it."""
     context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_run_into, args=(sender, folder, cells, seeds, again), daemon=True)
+    process = context.Process(target=_run_into, args=(sender, folder, cells, seeds, only), daemon=True)
     process.start()
     sender.close()
     results: list[Scores | str] = []
@@ -134,11 +138,13 @@ def _apart(folder: Path, cells: list[str], seeds: list[int], again: set[str] | N
     return results + ["not run"] * (len(seeds) - len(results))
 
 
-def _run_into(sender: Connection, folder: Path, cells: list[str], seeds: list[int], again: set[str] | None) -> None:
+def _run_into(
+    sender: Connection, folder: Path, cells: list[str], seeds: list[int], only: list[set[str]] | None
+) -> None:
     lab = labs.load(folder)
     for i, seed in enumerate(seeds):
         try:
-            results = variants.run(cells, lab, _cases_of(seed), only=again if i else None)
+            results = variants.run(cells, lab, _cases_of(seed), only=only[i] if only else None)
         except Exception as error:  # the author's cases, not an answer: a notebook's own errors do not come this far
             sender.send(f"the lab's cases could not be made: {type(error).__name__}: {error}")
             continue

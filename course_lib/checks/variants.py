@@ -3,8 +3,10 @@
 It shows what the solution scores, what the untouched release scores, and what each known-wrong answer loses.
 """
 
+import ast
 import contextlib
 import io
+import symtable
 import warnings
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -70,6 +72,32 @@ def replaced(cells: list[str], wrong: KnownWrong) -> list[str]:
             f"known-wrong answer {wrong.name!r} replaces {list(wrong.replaces)}; no cell of the solution defines them"
         )
     return [f"{cell}\n{wrong.code}" if hit else cell for cell, hit in zip(cells, here, strict=True)]
+
+
+def reached(cells: list[str], names: Collection[str]) -> set[str]:
+    """The checks that may come out otherwise when what these names stand for is replaced: by the names that cells use.
+
+    A cell that uses one of them passes it on to every name that it binds, and to the checks on its lines.
+    """
+    changed, checks = set(names), set()
+    for cell in cells:
+        bound, used = _bound_and_used(symtable.symtable(cell, "cell", "exec"))
+        if bound & set(names) or changed & used:
+            changed |= bound
+            lines = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Attribute)]
+            checks |= {node.attr for node in lines if isinstance(node.value, ast.Name) and node.value.id == "check"}
+    return checks
+
+
+def _bound_and_used(table: symtable.SymbolTable, inside: bool = False) -> tuple[set[str], set[str]]:
+    """The global names that code binds and those that it reads, in its functions too."""
+    symbols = [symbol for symbol in table.get_symbols() if not inside or symbol.is_global()]
+    bound = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+    used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
+    for child in table.get_children():
+        more_bound, more_used = _bound_and_used(child, inside=True)
+        bound, used = bound | more_bound, used | more_used
+    return bound, used
 
 
 def run(cells: list[str], lab: Lab, cases_of: CasesOf, only: Collection[str] | None = None) -> dict[str, CheckResult]:

@@ -94,7 +94,7 @@ def speculative_step(draw: Draw) -> Iterator[Case]:
 def verify_draft(draw: Draw) -> Iterator[Case]:
     yield greedy_case(draw, "other rows that leave no choice", 5)
     yield script(
-        "rows that differ by a rounding error",
+        "one round whose rows differ by a rounding error",
         verify_step(draw, [[0.5, 0.5]], [[0.5, 0.5 - 2**-20], [1, 0]], [1], NEARLY_ONE, [1]),
         hint="A rejection, and p is nowhere above q: draw from p.",
     )

@@ -10,7 +10,9 @@ from autograder import selfcheck as module
 from autograder.cli import main
 from autograder.selfcheck import lab_faults, selfcheck
 from course_lib.checks import labs
-from tests.autograder.submissions import LAB, RELEASE, SOURCE
+from tests.autograder.submissions import RELEASE, SOURCE
+
+LABS = sorted(path.parent.name for path in SOURCE.parent.glob("*/checks.py"))
 
 CHECKS = '''
 from course_lib.checks import Lab, case
@@ -164,16 +166,19 @@ def test_too_few_known_wrong_answers_and_a_check_without_one_are_found(course):
     assert faults == ["2 known-wrong answers; a lab needs 3", "no known-wrong answer loses a point on negate"]
 
 
-def test_the_real_lab_tells_right_from_wrong():
-    result = CliRunner().invoke(main, ["selfcheck", LAB, "--seeds", "1", "--first-seed", "3"])
+@pytest.mark.parametrize("lab", LABS)
+def test_a_real_lab_tells_right_from_wrong(lab):
+    result = CliRunner().invoke(main, ["selfcheck", lab, "--seeds", "1", "--first-seed", "3"])
     assert result.exit_code == 0, result.output
     assert "✓ tells right from wrong" in result.output
-    assert "a person grades: which_wall (2)" in result.output
+    assert "a person grades: " in result.output
 
 
 @pytest.mark.slow
-def test_the_real_lab_does_so_under_twenty_seeds():
-    rows = list(selfcheck(SOURCE, RELEASE, list(range(1000, 1020))))
+@pytest.mark.parametrize("lab", LABS)
+def test_a_real_lab_does_so_under_twenty_seeds(lab):
+    release = RELEASE.parents[1] / lab / f"{lab}.ipynb"
+    rows = list(selfcheck(SOURCE.parent / lab, release, list(range(1000, 1020))))
     assert len(rows) > 10
     assert not [fault for row in rows for fault in row.faults]
 

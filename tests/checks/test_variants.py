@@ -121,3 +121,20 @@ def test_a_mistake_that_only_hidden_cases_tell_from_a_right_answer_is_not_publis
     ]
     wrong = known_wrong(folder)[1]
     assert scores(variants.replaced(variants.solution_cells(folder), wrong), small_lab)["double"] == pytest.approx(3.2)
+
+
+def test_only_checks_that_use_a_name_can_see_that_it_was_replaced():
+    cells = [
+        "def a(x):\n    i = 1\n    return x",
+        "check.a(a)",
+        "def b(x):\n    return a(x) + i",
+        "i = 2",
+        "check.b(b)",
+        "table = [b(n) for n in range(3)]\ncheck.table(table)",
+        "def c(x):\n    a = 3\n    return a",
+        "check.c(c)",
+    ]
+    assert variants.reached(cells, ["a"]) == {"a", "b", "table"}
+    assert variants.reached(cells, ["i"]) == {"b", "table"} | set()
+    assert variants.reached(cells, ["c"]) == {"c"}
+    assert variants.reached(cells, ["x"]) == set()
