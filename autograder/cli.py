@@ -26,15 +26,15 @@ def selfcheck(lab_names: tuple[str, ...], seeds: int, first_seed: int | None) ->
 
     if seeds < 1:
         raise click.BadParameter(f"needs at least 1, got {seeds}", param_hint="--seeds")
-    root = _root()
+    here = root()
     first = random.SystemRandom().randrange(10**6) if first_seed is None else first_seed
     passed = True
-    for folder in _lab_folders(root, lab_names):
+    for folder in lab_folders(here, lab_names):
         lab = labs.load(folder)
         click.echo(f"{lab.name}: {lab.title} · {lab.points:g} points, seeds {first} to {first + seeds - 1}")
         click.echo(_line("", [*lab.checks, "sum"], [""]))
         rows = []
-        release = root / "labs" / lab.name / f"{lab.name}.ipynb"
+        release = here / "labs" / lab.name / f"{lab.name}.ipynb"
         for row in rows_of(folder, release, list(range(first, first + seeds))):
             rows.append(row)
             numbers = [row.scores.get(name, 0.0) for name in lab.checks]
@@ -65,7 +65,7 @@ def release(lab_names: tuple[str, ...], course: Path) -> None:
     from autograder.release import release as release_lab
 
     try:
-        for folder in _lab_folders(_root(), lab_names):
+        for folder in lab_folders(root(), lab_names):
             path = release_lab(folder, course)
             click.echo(f"✓ {folder.name}: hand out {path}")
             if (course / "rubrics" / f"{folder.name}.md").exists():
@@ -75,14 +75,14 @@ def release(lab_names: tuple[str, ...], course: Path) -> None:
     click.echo(f"Collect into {course}/submitted/STUDENT/LAB/LAB.ipynb; then, in {course}: nbgrader autograde LAB")
 
 
-def _root() -> Path:
+def root() -> Path:
     root = paths.root()
     if root is None or not (root / "solutions").is_dir():
         raise click.ClickException("solutions/ is not here: run this inside the course's own repository")
     return root
 
 
-def _lab_folders(root: Path, names: tuple[str, ...]) -> list[Path]:
+def lab_folders(root: Path, names: tuple[str, ...]) -> list[Path]:
     there = sorted(path.parent.name for path in (root / "solutions").glob("*/checks.py"))
     unknown = [name for name in names if name not in there]
     if unknown:
@@ -94,3 +94,6 @@ def _line(name: str, columns: list[str], faults: list[str]) -> str:
     mark = " " if faults == [""] else "✗" if faults else "✓"
     text = f"{mark} {name:28s}" + " ".join(f"{column:>{max(7, len(column))}s}" for column in columns)
     return text + "".join(f"\n      {fault}" for fault in faults if fault)
+
+
+from autograder import commands as commands  # noqa: E402 its commands add themselves to the group above

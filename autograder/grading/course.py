@@ -1,0 +1,214 @@
+"""Grading a batch into a course: what must be graded, in how many processes, and what is kept of it, so that nothing is lost.
+
+A submission whose receipt was made from the same file, lab, environment and sandbox is left alone. Each of the others is
+graded in one of several workers, and recorded by this process alone: notebook, receipt, gradebook, in that order. Whatever
+stops it, the next run finds what is there and goes on.
+"""
+
+import multiprocessing
+import queue
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from autograder.evidence import Receipt
+from autograder.grading.batch import Against, Graded, Task, grade
+from autograder.grading.judge import Limits
+from autograder.grading.pool import Zygote
+from autograder.intake import Unreadable
+from autograder.intake.found import Submission, look
+from autograder.records import notebooks, receipts
+from autograder.records.course import Course, load
+from autograder.records.gradebook import Book, Person, reconcile
+from autograder.records.identity import course_key, environment, key_for, key_of, seed_for
+from autograder.sandbox import Report, make_undumpable, probe
+from course_lib.checks import frozen, labs
+from course_lib.explore.style import replace_file
+
+KEPT_AS = (".ipynb", ".py")
+
+
+@dataclass(frozen=True)
+class Line:
+    """What is said about one submission: its receipt, and whether it was graded now or stood from before."""
+
+    receipt: Receipt
+    again: bool
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How a batch is to be graded. `shard` is (i, n): every n-th submission, from the i-th."""
+
+    jobs: int = 1
+    shard: tuple[int, int] = (1, 1)
+    trusted: bool = False
+    seed: int | None = None
+    limits: Limits = field(default_factory=Limits)
+    without: tuple[str, ...] = ()
+
+
+def grade_course(
+    folder: Path, course: Path, paths: Sequence[Path], wish: Wish, say: Callable[[str], None] = lambda text: None
+) -> Iterator[Line]:
+    """Grades what is under `paths` for the lab of an author's `folder` into the nbgrader course at `course`.
+
+    Yields a line for each submission, as it is recorded. Raises ValueError when there is nothing to grade, when the sandbox is
+    too weak for what nobody vouches for, and when another grader is at work in this course.
+    """
+    report = probe(without=wish.without)
+    if report.level == "D" and not wish.trusted:
+        raise ValueError(f"level D: {report.why}. Grade with --trusted only what you would run yourself")
+    say(f"level {report.level}: {report.why}")
+    found = look(folder.name, paths)
+    for note in found.notes:
+        say(note)
+    mine = found.submissions[wish.shard[0] - 1 :: wish.shard[1]]
+    kept, facts = load(course), against(folder, report, wish.limits)
+    with receipts.locked(course):
+        store = receipts.Receipts(course)
+        for fault in reconcile(kept, folder.name).faults:
+            say(fault)
+        key = course_key(course)
+        waiting: dict[str, tuple[Submission, Task]] = {}
+        for submission in mine:
+            task = task_of(submission, key, folder.name, wish.seed)
+            old = _kept(store, folder.name, submission.student)
+            if old and key_of(old) == _key(task, facts, folder.name):
+                yield Line(old, again=False)
+            else:
+                waiting[submission.student] = (submission, task)
+        with Book(kept) as book:
+            for graded in _graded(folder, [task for _, task in waiting.values()], report, wish):
+                submission, task = waiting[graded.receipt.student]
+                moment, hidden = submission.timestamp, _hidden_names(facts)
+                _collect(kept, folder.name, task)
+                left_out = notebooks.write(kept, graded.receipt, graded.notebook, graded.outputs, moment, hidden)
+                store.write(graded.receipt)
+                entered = book.enter(graded.receipt, _person(submission), moment, graded.answers)
+                yield Line(graded.receipt, again=True, notes=(*submission.notes, *left_out, *entered.notes))
+            book.penalise(folder.name)
+
+
+def collected(course: Course, lab: str, receipt: Receipt) -> Task:
+    """The submission behind a receipt, as the course keeps it. Raises ValueError where it is there no more, or another one."""
+    where = course.path("submitted", receipt.student, lab)
+    files = [where / f"{lab}{suffix}" for suffix in KEPT_AS if (where / f"{lab}{suffix}").is_file()]
+    task = Task(receipt.student, files[0].name if files else "", files[0].read_bytes() if files else None, receipt.seed)
+    if task.digest != receipt.content:
+        raise ValueError(f"{where} does not hold what was graded for {receipt.student}: grade it again from its source")
+    return task
+
+
+def _collect(course: Course, lab: str, task: Task) -> None:
+    """Keeps what was handed in where nbgrader keeps it, so that it can be graded again."""
+    if task.content is None:
+        return
+    suffix = Path(task.name).suffix if Path(task.name).suffix in KEPT_AS else KEPT_AS[0]
+    where = course.path("submitted", task.student, lab) / f"{lab}{suffix}"
+    if not where.is_file() or where.read_bytes() != task.content:
+        where.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(where, task.content)
+
+
+def _kept(store: receipts.Receipts, lab: str, student: str) -> Receipt | None:
+    """The receipt that is there; a torn or foreign one counts as none, and is made anew."""
+    try:
+        return store.read(lab, student)
+    except ValueError:
+        return None
+
+
+def against(folder: Path, report: Report, limits: Limits) -> Against:
+    import nbformat
+
+    lab = labs.load(folder)
+    release = folder.parents[1] / "labs" / lab.name / f"{lab.name}.ipynb"
+    mistakes = tuple(frozen.load(lab.name).mistakes)
+    released = nbformat.read(release, as_version=4)
+    return Against(lab, released, labs.version(folder), environment(), report.level, mistakes, limits)
+
+
+def task_of(submission: Submission, key: bytes, lab: str, seed: int | None) -> Task:
+    content: bytes | None = None
+    problem = ""
+    try:
+        content = submission.read()
+    except Unreadable as error:
+        problem = str(error)
+    task = Task(submission.student, submission.name, content, 0, problem)
+    own = seed_for(key, lab, submission.student, task.digest) if seed is None else seed
+    return replace(task, seed=own)
+
+
+def _key(task: Task, facts: Against, lab: str) -> str:
+    parts = (task.digest, facts.version, facts.environment, facts.level, task.seed)
+    return key_for(lab, task.student, *parts)
+
+
+def _person(submission: Submission) -> Person:
+    first, _, last = submission.student_name.rpartition(" ")
+    return Person(first or None, last or None, submission.identifiers.get("email"))
+
+
+def _hidden_names(facts: Against) -> frozenset[str]:
+    shown = {case.name for check in facts.lab.checks.values() for case in check.visible_cases()}
+    names = {case.name for check in facts.lab.checks.values() for case in check.hidden_cases(0)}
+    return frozenset(names - shown)
+
+
+def _graded(folder: Path, tasks: list[Task], report: Report, wish: Wish) -> Iterator[Graded]:
+    """The submissions, graded, as they are done; in this process if there is one job, else in workers of their own."""
+    if wish.jobs == 1 or len(tasks) < 2:
+        make_undumpable()
+        facts = against(folder, report, wish.limits)
+        with Zygote(facts.lab, report) as zygote:
+            for task in tasks:
+                yield grade(task, facts, zygote)
+        return
+    context = multiprocessing.get_context("spawn")
+    todo, done = context.Queue(), context.Queue()
+    for task in tasks:
+        todo.put(task)
+    workers = [
+        context.Process(target=_work, args=(folder, report, wish, todo, done), daemon=True)
+        for _ in range(min(wish.jobs, len(tasks)))
+    ]
+    for worker in workers:
+        todo.put(None)
+        worker.start()
+    try:
+        for _ in tasks:
+            yield _next(done, workers)
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+
+
+def _next(done: Any, workers: list) -> Graded:
+    """The next result. Raises ValueError when no worker is left to make one."""
+    while True:
+        try:
+            result = done.get(timeout=1)
+        except queue.Empty:
+            if not any(worker.is_alive() for worker in workers):
+                raise ValueError("every grading process has ended before its work was done: run again") from None
+            continue
+        if isinstance(result, str):
+            raise ValueError(result)
+        return result
+
+
+def _work(folder: Path, report: Report, wish: Wish, todo: Any, done: Any) -> None:
+    """A worker's life: one zygote, and submissions until there are no more."""
+    make_undumpable()
+    try:
+        facts = against(folder, report, wish.limits)
+        with Zygote(facts.lab, report) as zygote:
+            while (task := todo.get()) is not None:
+                done.put(grade(task, facts, zygote))
+    except Exception as error:
+        done.put(f"a grading process failed: {type(error).__name__}: {error}")
