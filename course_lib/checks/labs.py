@@ -100,19 +100,19 @@ def defined_names(code: str) -> set[str]:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
-        names |= {name for target in targets for name in _assigned(target)}
+        names |= {name for target in targets for name in assigned(target)}
     return names
 
 
-def _assigned(target: ast.expr) -> Iterator[str]:
+def assigned(target: ast.expr) -> Iterator[str]:
     """The names that an assignment's left side binds; `table[0] = …` and `model.weight = …` bind none."""
     if isinstance(target, ast.Name):
         yield target.id
     elif isinstance(target, ast.Starred):
-        yield from _assigned(target.value)
+        yield from assigned(target.value)
     elif isinstance(target, ast.Tuple | ast.List):
         for part in target.elts:
-            yield from _assigned(part)
+            yield from assigned(part)
 
 
 def _module(package: str, path: Path) -> ModuleType:

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from course_lib.arrays import array_namespace, device, like
-from course_lib.speculation.theory import distribution, positive_part
+from course_lib.speculation.theory import distribution, distributions, positive_part
 
 Rows = Callable[[tuple[int, ...]], Any]
 """A small model: the distribution of the next token after the tokens given, (v)."""
@@ -34,9 +34,7 @@ def emission_table(p: Float[Any, "*batch v"], q: Float[Any, "*batch v"]) -> Floa
     Raises:
         ValueError: shapes differ, or a row is no distribution.
     """
-    if tuple(p.shape) != tuple(q.shape):
-        raise ValueError(f"q has shape {tuple(q.shape)}, needs that of p: {tuple(p.shape)}")
-    p, q = distribution("p", p), distribution("q", q)
+    p, q = distributions(p, q)
     xp = array_namespace(p, q)
     drafted = q > 0
     accept = xp.where(drafted, xp.minimum(like(p, 1), p / xp.where(drafted, q, like(q, 1))), like(p, 0))
@@ -147,9 +145,7 @@ def envelope(p: Float[Any, "*batch v"], q: Float[Any, "*batch v"]) -> Float[Any,
     Raises:
         ValueError: shapes differ, or a row is no distribution.
     """
-    if tuple(p.shape) != tuple(q.shape):
-        raise ValueError(f"q has shape {tuple(q.shape)}, needs that of p: {tuple(p.shape)}")
-    p, q = distribution("p", p), distribution("q", q)
+    p, q = distributions(p, q)
     xp = array_namespace(p, q)
     covered = q > 0
     ratio = xp.where(covered, p / xp.where(covered, q, like(q, 1)), xp.where(p > 0, like(p, np.inf), like(p, 0)))

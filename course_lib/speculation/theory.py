@@ -221,10 +221,19 @@ def best_gamma(alpha: float, c: float, gamma_max: int) -> int:
 
 def _rows(p: Any, q: Any) -> tuple[Any, Any, Any]:
     """Both as distributions of at least 32 bits, and the dtype in which to return what follows from them."""
+    dtype = array_namespace(p, q).result_type(p.dtype, q.dtype)
+    return *distributions(p, q), dtype
+
+
+def distributions(p: Float[Any, "*batch v"], q: Float[Any, "*batch v"]) -> tuple[Any, Any]:
+    """`p` and `q`, in at least 32 bits, if they have one shape and their rows are distributions.
+
+    Raises:
+        ValueError: shapes differ, or a row is no distribution.
+    """
     if tuple(p.shape) != tuple(q.shape):
         raise ValueError(f"q has shape {tuple(q.shape)}, needs that of p: {tuple(p.shape)}")
-    dtype = array_namespace(p, q).result_type(p.dtype, q.dtype)
-    return distribution("p", p), distribution("q", q), dtype
+    return distribution("p", p), distribution("q", q)
 
 
 def distribution(name: str, p: Float[Any, "*batch v"]) -> Float[Any, "*batch v"]:

@@ -10,6 +10,8 @@ import re
 import warnings
 from collections.abc import Iterator
 
+from course_lib.checks.labs import assigned
+
 MOST_CHARACTERS = 50_000
 """Longer code is not parsed: the trees of hostile code are large."""
 MAGIC = re.compile(r"^(?:[!%?].*|.*\?)$", re.MULTILINE)
@@ -62,24 +64,13 @@ def _bound(body: list[ast.stmt]) -> Iterator[str]:
             yield from (name.asname or name.name.partition(".")[0] for name in node.names)
         else:
             targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            yield from (name for target in targets if target is not None for name in _assigned(target))
+            yield from (name for target in targets if target is not None for name in assigned(target))
             for field in ("body", "orelse", "finalbody"):
                 yield from _bound(getattr(node, field, []))
             for handler in getattr(node, "handlers", []):
                 yield from _bound(handler.body)
             for item in getattr(node, "items", []):
-                yield from _assigned(item.optional_vars) if item.optional_vars else ()
-
-
-def _assigned(target: ast.expr) -> Iterator[str]:
-    """The names that a left side binds; `table[0] = …` and `model.weight = …` bind none."""
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, ast.Starred):
-        yield from _assigned(target.value)
-    elif isinstance(target, ast.Tuple | ast.List):
-        for part in target.elts:
-            yield from _assigned(part)
+                yield from assigned(item.optional_vars) if item.optional_vars else ()
 
 
 def statements(source: str) -> frozenset[str] | None:
