@@ -101,7 +101,9 @@ def wheel(tmp_path_factory) -> set[str]:
 
 def test_the_wheel_holds_all_that_the_course_needs_to_run(wheel):
     needed = {name_of(path) for path in SOURCES}
-    needed |= {name_of(path) for path in files("cases/*.json", "recorded/*.json", "samples/*.txt", under=("course_lib",))}
+    needed |= {
+        name_of(path) for path in files("cases/*.json", "recorded/*.json", "samples/*.txt", under=("course_lib",))
+    }
     assert needed <= wheel
     assert "course_lib/house/syllabus.toml" in wheel
 

@@ -28,6 +28,7 @@ from course_lib.checks.values import Malformed, Unsendable
 
 MOST_RUNS = 6  # of one notebook: each but the last lost a cell
 MOST_CALLS = 100_000  # of functions that live here, by one check
+LONGEST_CALL = 1 << 16  # letters of the arguments of one such call
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class Run:
             except Late:
                 return cell, Verdict.TIMED_OUT
             except (Malformed, Misbehaved) as error:
-                self.tampered = f"cell {cell.number}: {error}"
+                self.tampered = whole(f"cell {cell.number}: {error}")
                 return None
         return None
 
@@ -166,7 +167,9 @@ class Run:
             return replace(evidence, verdict=Verdict.TAMPERED)
         secret = {case.name for case in hidden}
         cases = tuple(
-            CaseEvidence(case.name, case.passed, case.difference.text if case.difference else "", case.name in secret)
+            CaseEvidence(
+                case.name, case.passed, whole(case.difference.text if case.difference else ""), case.name in secret
+            )
             for case in result.cases
         )
         return replace(evidence, score=result.score, cases=cases)
@@ -218,7 +221,12 @@ class Asking:
         """What the student's side made of the steps of one case."""
         nonce = secrets.token_hex(8)
         functions = {name: kept.compile() for name, kept in self._kept.items()}
-        message: dict[str, Any] = {"op": "ask", "nonce": nonce, "steps": steps, "memory": self._check.memory}
+        message: dict[str, Any] = {
+            "op": "ask",
+            "nonce": nonce,
+            "steps": [step.without_sources() for step in steps],
+            "memory": self._check.memory,
+        }
         message |= {"provides": list(self._lab.provides), "refuses": list(self._check.refuses)}
         self._channel.send(message, self._deadline)
         while True:
@@ -243,6 +251,11 @@ class Asking:
             raise Misbehaved("it called a function that does not live here")
         if self._calls > MOST_CALLS:
             raise Misbehaved(f"it made more than {MOST_CALLS:,} calls")
+        if len(repr((args, kwargs))) > LONGEST_CALL:
+            return {
+                "op": "value",
+                "error": f"ValueError: the arguments are too long (at most {LONGEST_CALL:,} letters)",
+            }
         try:
             return {"op": "value", "value": function(*args, **kwargs)}
         except (Exception, Unsendable) as error:
@@ -253,7 +266,20 @@ def clean(outputs: Any) -> list[dict]:
     """Outputs as nbformat wants them; what is none is left out."""
     if not isinstance(outputs, list):
         return []
-    return [one for output in outputs if (one := _output(output))]
+    return [_whole(one) for output in outputs if (one := _output(output))]
+
+
+def whole(text: str) -> str:
+    """A text that can be written: half of a surrogate pair, which JSON lets through, cannot."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, dict):
+        return {_whole(key): _whole(part) for key, part in value.items()}
+    return [_whole(part) for part in value] if isinstance(value, list) else value
 
 
 def _output(output: Any) -> dict | None:

@@ -16,7 +16,7 @@ from course_lib.checks.definition import Lab
 ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ")
 # One thread: a process that has run several must not fork, and grading is parallel by submission.
 ALONE = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR")}
-START = "import sys; sys.path[:] = {path!r}; from autograder.grading.zygote import main; main({number})"
+START = "import sys; sys.path[:] = {path!r}; from autograder.grading.zygote import serve; serve({number})"
 IMPORTS = ["numpy", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "autograder.grading.student"]
 
 

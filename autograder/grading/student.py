@@ -20,8 +20,8 @@ from collections.abc import Callable
 from typing import Any
 
 from autograder.grading.channel import Channel, Gone
-from course_lib.checks.perform import perform
-from course_lib.checks.values import Unsendable, to_torch
+from course_lib.checks.perform import Outcome, perform
+from course_lib.checks.values import Malformed, Unsendable, to_torch
 
 MOST_OUTPUT = 2_000_000  # bytes that one notebook may show
 MOST_TEXT = 200_000  # bytes of one stream or representation
@@ -130,9 +130,16 @@ def serve(channel: Channel, targets: tuple) -> dict:
             from autograder.sandbox import limit_memory
 
             limit_memory(message["memory"])
-        outcomes = perform(
-            message["steps"], targets, tuple(message["provides"]), tuple(message["refuses"]), _asker(channel)
-        )
+        provides, refuses = tuple(message["provides"]), tuple(message["refuses"])
+        try:
+            outcomes = perform(message["steps"], targets, provides, refuses, _asker(channel))
+        except (Gone, Malformed):
+            raise
+        except (
+            BaseException
+        ) as error:  # an interrupt, which a notebook's reader may want, is here an answer like any other
+            raised = {"kinds": [kind.__name__ for kind in type(error).__mro__[:-1]], "text": "", "line": None}
+            outcomes = [Outcome(raised=raised) for _ in message["steps"]]
         try:
             channel.send({"op": "outcomes", "nonce": message["nonce"], "outcomes": outcomes})
         except Unsendable as error:

@@ -8,6 +8,7 @@ child into a box of the sandbox. When a job is over, everything in its box is de
     replies  {"started"}, after "seal" {"sealed"}, and when all is over {"cpu", "memory"}
 """
 
+import contextlib
 import gc
 import io
 import json
@@ -47,6 +48,7 @@ def shell_class(outputs: Any) -> type:
 
     class Shell(InteractiveShell):
         current_source = ""
+        system = InteractiveShell.system_piped  # there is no terminal to be had
 
         def enable_gui(self, gui: str | None = None) -> None:
             pass
@@ -100,8 +102,14 @@ def prepared(imports: list[str], outputs: Any) -> Any:
     return shell
 
 
+def serve(number: int) -> None:
+    """Serves jobs from the socket with this number until it closes, in the middle of a job too."""
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        main(number)
+
+
 def main(number: int) -> None:
-    """Serves jobs from the socket with this number until it closes."""
+    """The work of `serve`."""
     control = socket.socket(fileno=number)
     settings = json.loads(control.recv(MOST))
     from autograder.grading.student import Outputs, live
@@ -146,4 +154,4 @@ def _say(control: socket.socket, **message: Any) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    serve(int(sys.argv[1]))

@@ -167,8 +167,11 @@ class Step:
     def without_expectation(self) -> "Step":
         """The step as the student's side may see it."""
         wanted = self.wanted or (self.expect is not None and not isinstance(self.expect, Raises))
-        args, kwargs = _without_sources(self.args), _without_sources(self.kwargs)
-        return replace(self, args=args, kwargs=kwargs, expect=None, wanted=wanted)
+        return replace(self, expect=None, wanted=wanted)
+
+    def without_sources(self) -> "Step":
+        """The step as it is sent: what stays with the judge goes by its name alone."""
+        return replace(self, args=_without_sources(self.args), kwargs=_without_sources(self.kwargs))
 
 
 def _without_sources(value: Any) -> Any:

@@ -8,6 +8,7 @@ import contextlib
 import functools
 import io
 import linecache
+import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ def ask_here(
     So a student's function gets fresh arrays that it may spoil, and answers are seen as plain data.
     """
     stays = {kept.name: kept.compile() for step in steps for kept in kept_in([step.args, step.kwargs])}
-    sent = loads(dumps([step.without_expectation() for step in steps], RECORDS), RECORDS, to_torch)
+    sent = loads(dumps([step.without_sources() for step in steps], RECORDS), RECORDS, to_torch)
 
     def call_back(name: str, args: tuple, kwargs: dict) -> Any:
         arguments, named = loads(dumps((args, kwargs)))
@@ -150,7 +151,12 @@ def _resolved(value: Any, registers: dict[int | str, Any], call_back: CallBack |
 def _kept_call(name: str, call_back: CallBack | None, /, *args: Any, **kwargs: Any) -> Any:
     if call_back is None:
         raise RuntimeError(f"{name} lives with the judge, and there is none")
-    return call_back(name, args, kwargs)
+    looking = sys.getprofile()
+    sys.setprofile(None)  # what happens there is not the answer's doing
+    try:
+        return call_back(name, args, kwargs)
+    finally:
+        sys.setprofile(looking)
 
 
 def _returnable(value: Any) -> Any:
@@ -176,7 +182,7 @@ def _described(error: BaseException) -> dict:
 def _text(error: BaseException) -> str:
     try:
         return str(error)[:TEXT_LIMIT]
-    except Exception:
+    except BaseException:  # its own __str__ may raise anything
         return "(its text cannot be read)"
 
 

@@ -32,7 +32,9 @@ def test_the_checks_hunt_the_code_that_was_handed_out():
 
 def test_the_core_takes_at_most_three_hours_and_the_minutes_of_the_text_are_those_of_the_checks():
     text = (FOLDER / f"{FOLDER.name}.py").read_text(encoding="utf-8")
-    exercises = re.findall(r"^# ## \d+\. [^\n]*\((core|stretch)\)(.*?)(?=^# ## |\Z)", text, flags=re.DOTALL | re.MULTILINE)
+    exercises = re.findall(
+        r"^# ## \d+\. [^\n]*\((core|stretch)\)(.*?)(?=^# ## |\Z)", text, flags=re.DOTALL | re.MULTILINE
+    )
     assert len(exercises) == 15
     minutes = {"core": 0, "stretch": 0}
     for kind, body in exercises:
