@@ -94,6 +94,7 @@ def remove(folder: Path) -> None:
     Folders are lifted to the top one by one, so that no path grows long and nothing is called within itself.
     """
     number = 0
+    os.chmod(folder, 0o700)
     while True:
         inner = []
         for entry in os.scandir(folder):

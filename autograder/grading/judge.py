@@ -24,11 +24,11 @@ from course_lib.checks.definition import Check, Lab, Mistake
 from course_lib.checks.judging import CheckResult, judge, recognise
 from course_lib.checks.perform import Outcome
 from course_lib.checks.report import Report
-from course_lib.checks.values import Malformed, Unsendable
+from course_lib.checks.values import Malformed, Unsendable, dumps
 
 MOST_RUNS = 6  # of one notebook: each but the last lost a cell
 MOST_CALLS = 100_000  # of functions that live here, by one check
-LONGEST_CALL = 1 << 16  # letters of the arguments of one such call
+LONGEST_CALL = 1 << 16  # bytes of the arguments of one such call
 
 
 @dataclass(frozen=True)
@@ -251,10 +251,10 @@ class Asking:
             raise Misbehaved("it called a function that does not live here")
         if self._calls > MOST_CALLS:
             raise Misbehaved(f"it made more than {MOST_CALLS:,} calls")
-        if len(repr((args, kwargs))) > LONGEST_CALL:
+        if len(dumps([args, kwargs])) > LONGEST_CALL:
             return {
                 "op": "value",
-                "error": f"ValueError: the arguments are too long (at most {LONGEST_CALL:,} letters)",
+                "error": f"ValueError: the arguments are too long (at most {LONGEST_CALL:,} bytes)",
             }
         try:
             return {"op": "value", "value": function(*args, **kwargs)}

@@ -48,7 +48,7 @@ def shell_class(outputs: Any) -> type:
 
     class Shell(InteractiveShell):
         current_source = ""
-        system = InteractiveShell.system_piped  # there is no terminal to be had
+        system = InteractiveShell.system_raw  # the piped form wants a terminal, and there is none
 
         def enable_gui(self, gui: str | None = None) -> None:
             pass
