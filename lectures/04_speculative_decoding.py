@@ -188,7 +188,7 @@ assert 0.25 < room_four_bit / room < 0.27  # the cache stays in 16 bits
 #
 # From a cheaper model. A *round* has three steps. The **draft** model, with distributions $q$, writes $\gamma$ tokens
 # $x_1, \dots, x_\gamma$ one after another. The **target**, with distributions $p$, looks at all of them in one pass;
-# its causal mask makes row $i$ depend only on what stands before, so that the pass gives
+# under its causal mask no row sees what stands behind it, so that the pass gives
 #
 # $$p_1, \dots, p_{\gamma+1}, \qquad \text{rows of shape } (\gamma + 1, v),$$
 #

@@ -10,8 +10,8 @@ from them in closed form; the definitions take NumPy arrays and torch tensors of
     gamma, γ      drafted tokens a round
     n             accepted tokens of a round, 0 ≤ n ≤ γ
     N             emitted tokens of a round, n + 1
-    c             time of one draft run in units of one target run                   Def. 3.7
-    c_hat, ĉ      arithmetic of one draft run in units of one target run, a token    §3.4
+    c             what a draft run takes, where a target run takes 1                 Def. 3.7
+    c_hat, ĉ      operations of the draft for a token, where the target's are 1      §3.4
     verification  time of the run that looks at γ + 1 positions, in units of a run over one; the paper takes it to be 1
 """
 

@@ -130,7 +130,7 @@ def test_proc_shows_the_box_alone_or_is_not_there(best: Maker, ground: Ground):
             "first's memory": outcome(lambda: open("/proc/1/mem", "rb").close()),
             "first's environment": outcome(Path("/proc/1/environ").read_bytes),
             "first's descriptors": outcome(os.listdir, "/proc/1/fd"),
-            "first's root": outcome(os.listdir, "/proc/1/root/"),
+            "first's root": outcome(os.listdir, "/proc/1/root"),
             "the kernel's settings": outcome(Path("/proc/sys/kernel/core_pattern").write_text, "x"),
         }
 
