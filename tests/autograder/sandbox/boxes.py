@@ -25,6 +25,7 @@ from autograder.sandbox import (
     Policy,
     Report,
     SandboxError,
+    cgroups,
     identity,
     interpreter_paths,
     kernel,
@@ -199,3 +200,11 @@ class Maker:
             raise AssertionError("a box was made")
 
         return self.run(body)
+
+
+def left_over(grader: int, report: Report) -> list[str]:
+    """The control groups of a grader that was killed, after the next one has put away what it can."""
+    if not report.works("cgroup"):
+        return []
+    cgroups.remove_leftovers(cgroups.find())
+    return [str(path) for folder in cgroups.find().paths for path in folder.glob(f"autograder-{grader}-*")]
