@@ -5,25 +5,23 @@ graded in one of several workers, and recorded by this process alone: notebook, 
 stops it, the next run finds what is there and goes on.
 """
 
-import multiprocessing
-import queue
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from autograder.evidence import Receipt
-from autograder.grading.batch import Against, Graded, Task, grade
+from autograder.grading.batch import Against, Task
+from autograder.grading.grader import Basis, Standards
 from autograder.grading.judge import Limits
-from autograder.grading.pool import Zygote
+from autograder.grading.workers import graded as graded_by
 from autograder.intake import Unreadable
 from autograder.intake.found import Submission, look
 from autograder.records import notebooks, receipts
 from autograder.records.course import Course, load
 from autograder.records.gradebook import Book, Person, reconcile
-from autograder.records.identity import course_key, environment, key_for, key_of, seed_for
-from autograder.sandbox import Report, make_undumpable, probe
-from course_lib.checks import frozen, labs
+from autograder.records.identity import course_key, key_for, key_of, seed_for
+from autograder.sandbox import probe
+from course_lib.checks.definition import Lab
 from course_lib.explore.style import replace_file
 
 KEPT_AS = (".ipynb", ".py")
@@ -66,7 +64,8 @@ def grade_course(
     for note in found.notes:
         say(note)
     mine = found.submissions[wish.shard[0] - 1 :: wish.shard[1]]
-    kept, facts = load(course), against(folder, report, wish.limits)
+    kept, basis = load(course), Basis(folder, report, wish.limits)
+    standards = Standards(basis)
     with receipts.locked(course):
         store = receipts.Receipts(course)
         for fault in reconcile(kept, folder.name).faults:
@@ -76,14 +75,14 @@ def grade_course(
         for submission in mine:
             task = task_of(submission, key, folder.name, wish.seed)
             old = _kept(store, folder.name, submission.student)
-            if old and key_of(old) == _key(task, facts, folder.name):
+            if old and key_of(old) == _key(task, standards.of(task)):
                 yield Line(old, again=False)
             else:
                 waiting[submission.student] = (submission, task)
         with Book(kept) as book:
-            for graded in _graded(folder, [task for _, task in waiting.values()], report, wish):
+            for graded in graded_by(basis, [task for _, task in waiting.values()], wish.jobs):
                 submission, task = waiting[graded.receipt.student]
-                moment, hidden = submission.timestamp, _hidden_names(facts)
+                moment, hidden = submission.timestamp, _hidden_names(standards.of(task).lab)
                 _collect(kept, folder.name, task)
                 left_out = notebooks.write(kept, graded.receipt, graded.notebook, graded.outputs, moment, hidden)
                 store.write(graded.receipt)
@@ -121,16 +120,6 @@ def _kept(store: receipts.Receipts, lab: str, student: str) -> Receipt | None:
         return None
 
 
-def against(folder: Path, report: Report, limits: Limits) -> Against:
-    import nbformat
-
-    lab = labs.load(folder)
-    release = folder.parents[1] / "labs" / lab.name / f"{lab.name}.ipynb"
-    mistakes = tuple(frozen.load(lab.name).mistakes)
-    released = nbformat.read(release, as_version=4)
-    return Against(lab, released, labs.version(folder), environment(), report.level, mistakes, limits)
-
-
 def task_of(submission: Submission, key: bytes, lab: str, seed: int | None) -> Task:
     content: bytes | None = None
     problem = ""
@@ -143,9 +132,9 @@ def task_of(submission: Submission, key: bytes, lab: str, seed: int | None) -> T
     return replace(task, seed=own)
 
 
-def _key(task: Task, facts: Against, lab: str) -> str:
-    parts = (task.digest, facts.version, facts.environment, facts.level, task.seed)
-    return key_for(lab, task.student, *parts)
+def _key(task: Task, against: Against) -> str:
+    parts = (task.digest, against.version, against.environment, against.level, task.seed)
+    return key_for(against.lab.name, task.student, *parts)
 
 
 def _person(submission: Submission) -> Person:
@@ -153,62 +142,7 @@ def _person(submission: Submission) -> Person:
     return Person(first or None, last or None, submission.identifiers.get("email"))
 
 
-def _hidden_names(facts: Against) -> frozenset[str]:
-    shown = {case.name for check in facts.lab.checks.values() for case in check.visible_cases()}
-    names = {case.name for check in facts.lab.checks.values() for case in check.hidden_cases(0)}
+def _hidden_names(lab: Lab) -> frozenset[str]:
+    shown = {case.name for check in lab.checks.values() for case in check.visible_cases()}
+    names = {case.name for check in lab.checks.values() for case in check.hidden_cases(0)}
     return frozenset(names - shown)
-
-
-def _graded(folder: Path, tasks: list[Task], report: Report, wish: Wish) -> Iterator[Graded]:
-    """The submissions, graded, as they are done; in this process if there is one job, else in workers of their own."""
-    if wish.jobs == 1 or len(tasks) < 2:
-        make_undumpable()
-        facts = against(folder, report, wish.limits)
-        with Zygote(facts.lab, report) as zygote:
-            for task in tasks:
-                yield grade(task, facts, zygote)
-        return
-    context = multiprocessing.get_context("spawn")
-    todo, done = context.Queue(), context.Queue()
-    for task in tasks:
-        todo.put(task)
-    workers = [
-        context.Process(target=_work, args=(folder, report, wish, todo, done), daemon=True)
-        for _ in range(min(wish.jobs, len(tasks)))
-    ]
-    for worker in workers:
-        todo.put(None)
-        worker.start()
-    try:
-        for _ in tasks:
-            yield _next(done, workers)
-    finally:
-        for worker in workers:
-            worker.terminate()
-            worker.join()
-
-
-def _next(done: Any, workers: list) -> Graded:
-    """The next result. Raises ValueError when no worker is left to make one."""
-    while True:
-        try:
-            result = done.get(timeout=1)
-        except queue.Empty:
-            if not any(worker.is_alive() for worker in workers):
-                raise ValueError("every grading process has ended before its work was done: run again") from None
-            continue
-        if isinstance(result, str):
-            raise ValueError(result)
-        return result
-
-
-def _work(folder: Path, report: Report, wish: Wish, todo: Any, done: Any) -> None:
-    """A worker's life: one zygote, and submissions until there are no more."""
-    make_undumpable()
-    try:
-        facts = against(folder, report, wish.limits)
-        with Zygote(facts.lab, report) as zygote:
-            while (task := todo.get()) is not None:
-                done.put(grade(task, facts, zygote))
-    except Exception as error:
-        done.put(f"a grading process failed: {type(error).__name__}: {error}")

@@ -5,15 +5,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from autograder.evidence import Receipt
-from autograder.grading.batch import grade as grade_task
-from autograder.grading.course import against, collected, task_of
-from autograder.grading.judge import Limits
-from autograder.grading.pool import Zygote, ZygoteError
+from autograder.grading.course import collected, task_of
+from autograder.grading.grader import Basis, Grader
+from autograder.grading.pool import ZygoteError
 from autograder.intake.found import Submission
 from autograder.records.course import load
 from autograder.records.identity import course_key
 from autograder.records.receipts import Receipts
-from autograder.sandbox import make_undumpable, probe
+from autograder.sandbox import probe
 
 
 def grade(folder: Path, submission: Submission, course: Path) -> Receipt:
@@ -24,11 +23,10 @@ def grade(folder: Path, submission: Submission, course: Path) -> Receipt:
     report = probe()
     if report.level == "D":
         raise ValueError(f"the sandbox is too weak here: {report.why}")
-    make_undumpable()
-    facts = against(folder, report, Limits())
+    task = task_of(submission, course_key(course), folder.name, None)
     try:
-        with Zygote(facts.lab, report) as zygote:
-            return grade_task(task_of(submission, course_key(course), folder.name, None), facts, zygote).receipt
+        with Grader(Basis(folder, report)) as grader:
+            return grader.grade(task).receipt
     except ZygoteError as error:
         raise ValueError(str(error)) from None
 
@@ -39,15 +37,13 @@ def regrading(folder: Path, course: Path) -> Iterator[Callable[[str], Receipt]]:
     report = probe()
     if report.level == "D":
         raise ValueError(f"the sandbox is too weak here: {report.why}")
-    make_undumpable()
     kept, store = load(course), Receipts(course)
-    facts = against(folder, report, Limits())
-    with Zygote(facts.lab, report) as zygote:
+    with Grader(Basis(folder, report)) as grader:
 
         def again(student: str) -> Receipt:
             old = store.read(folder.name, student)
             if old is None:
                 raise ValueError(f"{student} has no receipt for {folder.name}")
-            return grade_task(collected(kept, folder.name, old), facts, zygote).receipt
+            return grader.grade(collected(kept, folder.name, old)).receipt
 
         yield again
