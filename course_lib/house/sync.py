@@ -7,6 +7,7 @@ and bytes are as they were is not made again, nor are the libraries imported tha
     solutions/<lab>/        →  labs/<lab>/<lab>.ipynb  and  course_lib/checks/cases/<lab>.json
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -41,7 +42,7 @@ def run(root: Path | None = None, check: bool = False, force: bool = False) -> i
     """Brings every generated file up to date and returns how many were written, naming each on standard output.
 
     root   the course's folder; by default the one found from here
-    check  write nothing; the number is that of the files that would change, stale ones included
+    check  write no product; the number is that of the files that would change, stale ones included
     force  make everything again, also what seems up to date
 
     A student's copy has no sources, so there is nothing to do. Raises ValueError where a lab and its notebook disagree.
@@ -61,21 +62,25 @@ def run(root: Path | None = None, check: bool = False, force: bool = False) -> i
         if known.get(job.name) == _fingerprint(job, root, salt):
             fresh[job.name] = known[job.name]
             continue
-        for path, text in zip(job.outputs, _made(job), strict=True):
-            if not path.is_file() or path.read_bytes() != text.encode():
-                changed += 1
-                print(f"{'out of date' if check else 'wrote'}: {path.relative_to(root)}")
-                if not check:
-                    write(path, text)
-        fresh[job.name] = _fingerprint(job, root, salt)
+        differ = [
+            (path, text)
+            for path, text in zip(job.outputs, _made(job), strict=True)
+            if not path.is_file() or path.read_bytes() != text.encode()
+        ]
+        for path, text in differ:
+            print(f"{'out of date' if check else 'wrote'}: {path.relative_to(root)}")
+            if not check:
+                write(path, text)
+        changed += len(differ)
+        if not (check and differ):
+            fresh[job.name] = _fingerprint(job, root, salt)
     stale = _stale(root, {path for job in jobs for path in job.outputs})
     for path in stale:
         print(f"stale: {path.relative_to(root)} has no source any more; delete it")
-    if check:
-        return changed + len(stale)
     if fresh != known:
-        write(root / STATE, json.dumps(fresh, indent=1) + "\n")
-    return changed
+        with contextlib.suppress(PermissionError):  # what is not remembered is made again
+            write(root / STATE, json.dumps(fresh, indent=1) + "\n")
+    return changed + len(stale) if check else changed
 
 
 def marked_notebook(root: Path, folder: Path) -> "tuple[Lab, Any]":
