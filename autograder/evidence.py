@@ -41,17 +41,24 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class CaseEvidence:
-    """One case: whether it passed, and if not, what was seen. Hidden ones are never shown to students."""
+    """One case: whether it passed, and if not, what was seen. Hidden ones are never shown to students.
+
+    group  the cases that it earns together with, or ""
+    """
 
     name: str
     passed: bool
     said: str = ""
     hidden: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True)
 class CheckEvidence:
-    """One check: its points, what was earned, and why."""
+    """One check: its points, what was earned, and why.
+
+    shared  whether the verdict was reached in the student's own process, by asserts that an answer could make hold
+    """
 
     name: str
     points: float
@@ -60,6 +67,7 @@ class CheckEvidence:
     cases: tuple[CaseEvidence, ...] = ()
     mistake: str = ""
     """The known mistake that gives what this answer gave, or ""."""
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ class Receipt:
 
     def to_json(self) -> str:
         """The receipt as text: keys in order, one spelling, so that equal receipts are equal bytes."""
-        return json.dumps(asdict(self), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        return json.dumps(asdict(self, dict_factory=_telling), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> "Receipt":
@@ -97,6 +105,11 @@ class Receipt:
             return cls(**{**data, "state": State(data["state"]), "notes": tuple(data["notes"]), "checks": checks})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"not a receipt: {error}") from None
+
+
+def _telling(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A record without the fields that say something only of some checks, where they say nothing."""
+    return {name: value for name, value in pairs if value or name not in ("group", "shared")}
 
 
 def _check(entry: dict[str, Any]) -> CheckEvidence:

@@ -1,35 +1,29 @@
-"""Proves that a lab can tell right from wrong: the solution scores everything, the untouched release nothing, and each
-known-wrong answer loses exactly the points that its file says, under every seed.
+"""Proves that a lab can tell right from wrong.
 
-Each notebook runs in a process of its own with a deadline, so that an answer that hangs or dies is reported and no more.
+- The solution scores everything, under every seed, and the untouched release nothing.
+- A syntax error in a cell costs what depends on that cell and nothing else. What may depend on it follows from the names that
+  cells use. Each answer's cell is broken alone, and only that is run: what uses its names must score nothing. Then each check is
+  run with every cell broken that it does not depend on, and must keep all its points: one run of the notebook's checks in
+  all, and it proves of each pair of a cell and a check that the one does not touch the other.
+- Each known-wrong answer loses exactly the points that its file says, under each of a few seeds. Under the first of them, all
+  checks are run that could see a difference, and then only those that must lose.
+
+What comes out one way under one seed and another way under the next is flaky, and is named.
 """
 
-import multiprocessing
-import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
+from autograder.proving.apart import carried_out
+from autograder.proving.rows import Plan, Row, Run
 from course_lib.checks import labs, variants
-from course_lib.checks.definition import Check, Lab
+from course_lib.checks.definition import Lab
+from course_lib.house.release import first_name
 
-DEADLINE_S = 60
-TOLERANCE = 0.005  # scores are rounded to hundredths of a point
-
-Scores = dict[str, float]
-
-
-@dataclass
-class Row:
-    """One notebook's scores, check by check, beside what they must be; `faults` says what is not as it must be."""
-
-    name: str
-    text: str
-    scores: Scores
-    wanted: Scores
-    faults: list[str] = field(default_factory=list)
+WRONG_SEEDS = 3
+"""Under so many seeds a known-wrong answer is run: one after another begins with another seed, so that all of them are used."""
 
 
 @dataclass
@@ -48,36 +42,44 @@ class SelfCheck:
     def caught_by_one(self) -> dict[str, list[str]]:
         """For each check, the known-wrong answers that it alone catches."""
         alone: dict[str, list[str]] = {name: [] for name in self.lab.checks}
-        for row in self.rows:
-            losers = [name for name, points in row.wanted.items() if points < self.lab.checks[name].points]
-            if len(losers) == 1 and len(row.wanted) == len(self.lab.checks):
-                alone[losers[0]].append(row.name)
+        for plan in (row.plan for row in self.rows):
+            losers = [name for name, points in plan.full.items() if plan.wanted[name] < points]
+            if plan.is_mistake and len(losers) == 1 and not plan.faults:
+                alone[losers[0]].append(plan.name)
         return alone
 
+    @property
+    def flaky(self) -> list[str]:
+        """A line for each check and notebook that comes out differently from seed to seed, with a command that repeats it."""
+        return [
+            f"{check} is flaky: {row.name}, under {len(seeds)} of {len(row.looked[check])} seeds "
+            f"({', '.join(map(str, seeds))}); again: "
+            f"autograder selfcheck {self.lab.name} --seeds 1 --first-seed {seeds[0]}"
+            for row in self.rows
+            for check, seeds in row.flaky.items()
+        ]
 
-def selfcheck(folder: Path, release: Path, seeds: list[int]) -> Iterator[Row]:
-    """The rows of the lab in `folder`, one by one as they are known; `release` is the notebook that students get."""
-    lab = labs.load(folder)
-    cells = variants.solution_cells(folder)
-    full = {check.name: check.points for check in lab.checks.values()}
-    yield _row("solution", "the author's answers", lab, folder, cells, full, seeds)
-    nothing = dict.fromkeys(full, 0.0)
-    if release.exists():
-        yield _row(
-            "release", "the notebook as handed out", lab, folder, variants.release_cells(release), nothing, seeds[:1]
-        )
-    else:
-        yield Row("release", "the notebook as handed out", {}, nothing, [f"{release} is missing: run `course sync`"])
-    for wrong in labs.known_wrong(folder):
-        unknown = sorted(set(wrong.loses) - set(full))
-        if unknown:
-            yield Row(wrong.name, wrong.text, {}, full, [f"loses points on {unknown}, which are no checks of the lab"])
-            continue
-        wanted = {name: points - wrong.loses.get(name, 0.0) for name, points in full.items()}
-        # Only checks that can see the difference; under the further seeds, only those that must lose points.
-        first = variants.reached(cells, wrong.replaces) | set(wrong.loses)
-        only = [first, *[set(wrong.loses)] * (len(seeds) - 1)]
-        yield _row(wrong.name, wrong.text, lab, folder, variants.replaced(cells, wrong), wanted, seeds, only)
+
+def selfcheck(
+    folder: Path,
+    release: Path,
+    seeds: list[int],
+    wrong_seeds: int = WRONG_SEEDS,
+    jobs: int = 1,
+    more: Iterable[Plan] = (),
+) -> Iterator[Row]:
+    """The rows of the lab in `folder`, in order, as they are known, and those of `more` plans.
+
+    release      the notebook that students get
+    wrong_seeds  under how many of the seeds each known-wrong answer is run
+    jobs         how many processes run notebooks at once
+    """
+
+    def plans() -> Iterator[Plan]:
+        yield from _plans(folder, release, seeds, wrong_seeds)
+        yield from more
+
+    return carried_out(plans(), jobs)
 
 
 def lab_faults(folder: Path, lab: Lab, least_wrong: int = 3) -> list[str]:
@@ -89,68 +91,52 @@ def lab_faults(folder: Path, lab: Lab, least_wrong: int = 3) -> list[str]:
     return faults
 
 
-def _row(
-    name: str,
-    text: str,
-    lab: Lab,
-    folder: Path,
-    cells: list[str],
-    wanted: Scores,
-    seeds: list[int],
-    only: list[set[str]] | None = None,
-) -> Row:
-    """One notebook under each seed; `only` says which checks are run under each, and the others count as they should."""
-    row = Row(name, text, {}, wanted)
-    for i, (seed, outcome) in enumerate(zip(seeds, _apart(folder, cells, seeds, only), strict=True)):
-        if isinstance(outcome, str):
-            row.faults.append(f"seed {seed}: {outcome}")
-            continue
-        looked_at = wanted if only is None else only[i]
-        row.scores = row.scores or {
-            check: outcome.get(check, 0.0) if check in looked_at else wanted[check] for check in wanted
-        }
-        for check in (check for check in wanted if check in looked_at):
-            got = outcome.get(check, 0.0)
-            if abs(got - wanted[check]) > TOLERANCE:
-                row.faults.append(f"seed {seed}: {check} scores {got:g}, must score {wanted[check]:g}")
-    return row
-
-
-def _apart(folder: Path, cells: list[str], seeds: list[int], only: list[set[str]] | None) -> list[Scores | str]:
-    """The scores of one notebook under each seed, computed in a process of its own; a text says what stopped it."""
-    context: Any = multiprocessing.get_context("fork" if hasattr(os, "fork") else "spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_run_into, args=(sender, folder, cells, seeds, only), daemon=True)
-    process.start()
-    sender.close()
-    results: list[Scores | str] = []
-    try:
-        while len(results) < len(seeds):
-            if not receiver.poll(DEADLINE_S):
-                results.append(f"ran for more than {DEADLINE_S} s")
-                break
-            results.append(receiver.recv())
-    except EOFError:
-        process.join()
-        results.append(f"the process died (exit code {process.exitcode})")
-    process.kill()
-    process.join()
-    return results + ["not run"] * (len(seeds) - len(results))
-
-
-def _run_into(
-    sender: Connection, folder: Path, cells: list[str], seeds: list[int], only: list[set[str]] | None
-) -> None:
+def _plans(folder: Path, release: Path, seeds: list[int], wrong_seeds: int) -> Iterator[Plan]:
     lab = labs.load(folder)
-    for i, seed in enumerate(seeds):
-        try:
-            results = variants.run(cells, lab, _cases_of(seed), only=only[i] if only else None)
-        except Exception as error:  # the author's cases, not an answer: a notebook's own errors do not come this far
-            sender.send(f"the lab's cases could not be made: {type(error).__name__}: {error}")
+    cells = variants.solution_cells(folder)
+    full = {check.name: check.points for check in lab.checks.values()}
+    plan = partial(Plan, load=partial(labs.load, folder), full=full)
+    yield plan("solution", "the author's answers", wanted=full, runs=[Run(cells, seed) for seed in seeds])
+    yield _release(plan, release, full, seeds[0])
+    yield from _broken(plan, lab, cells, full, seeds[0])
+    for number, wrong in enumerate(labs.known_wrong(folder)):
+        unknown = sorted(set(wrong.loses) - set(full))
+        if unknown:
+            fault = f"loses points on {unknown}, which are no checks of the lab"
+            yield plan(wrong.name, wrong.text, wanted=full, runs=[], is_mistake=True, faults=(fault,))
             continue
-        sender.send({name: result.score for name, result in results.items()})
-    sender.close()
+        wanted = {name: points - wrong.loses.get(name, 0.0) for name, points in full.items()}
+        notebook, loses = variants.replaced(cells, wrong), frozenset(wrong.loses)
+        seen = loses | variants.reached(cells, wrong.replaces, lab)
+        turn = [seeds[(number * wrong_seeds + i) % len(seeds)] for i in range(min(wrong_seeds, len(seeds)))]
+        runs = [Run(notebook, turn[0], seen), *(Run(notebook, seed, loses) for seed in turn[1:])]
+        yield plan(wrong.name, wrong.text, wanted=wanted, runs=runs, is_mistake=True)
 
 
-def _cases_of(seed: int) -> Callable[[Check], list]:
-    return lambda check: check.graded_cases(seed)
+def _release(plan: partial[Plan], release: Path, full: dict[str, float], seed: int) -> Plan:
+    there = release.exists()
+    runs = [Run(variants.release_cells(release), seed)] if there else []
+    faults = () if there else (f"{release} is missing: run `course sync`",)
+    nothing = dict.fromkeys(full, 0.0)
+    return plan("release", "the notebook as handed out", wanted=nothing, runs=runs, faults=faults)
+
+
+def _broken(plan: partial[Plan], lab: Lab, cells: list[str], full: dict[str, float], seed: int) -> Iterator[Plan]:
+    """A row for a syntax error in each answer, and one for all of them that a check does not depend on, check by check."""
+    reach = {number: variants.reached(cells, variants.bound(cells[number]), lab) for number in variants.answered(cells)}
+    for number, checks in reach.items():
+        if not checks:
+            continue
+        lost = variants.lost_without(cells, number, lab)
+        yield plan(
+            f"syntax error: {first_name(cells[number])}",
+            "a syntax error in the cell of one answer",
+            wanted={name: 0.0 if name in lost else points for name, points in full.items()},
+            runs=[Run(variants.without(cells, {number}), seed, frozenset(checks))],
+            free=frozenset(checks - lost),
+            must_lose=True,
+        )
+    apart = {check: {number for number, checks in reach.items() if check not in checks} for check in full}
+    runs = [Run(variants.without(cells, broken), seed, frozenset({check})) for check, broken in apart.items()]
+    text = "for each check, a syntax error in every cell that it does not depend on"
+    yield plan("syntax errors elsewhere", text, wanted=full, runs=runs)

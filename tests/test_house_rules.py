@@ -69,6 +69,8 @@ def test_importing_the_course_loads_nothing_heavy():
     [
         ("course_lib.arrays", DRAWING | {"torch"}),
         ("course_lib.costs", DRAWING | {"torch"}),
+        ("course_lib.tokenization", DRAWING | {"torch"}),
+        ("course_lib.positions", DRAWING | {"torch"}),
         ("course_lib.house.cli", HEAVY),
         ("course_lib.explore", {"ipywidgets", "IPython", "nbgrader", "torch", "matplotlib.pyplot"}),
         ("course_lib.checks", {"ipywidgets", "nbgrader", "torch", "matplotlib.pyplot"}),

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 TEXTS = ("README.md", "CONTRIBUTING.md", "lectures/00_start.py")
 # What stands in a path for a name that the reader chooses, and folders that only a reader has.
 PLACE = re.compile(r"[A-Z]{2,}|\bname\b|_name\b|…")
-READERS_OWN = {"submitted/"}
+READERS_OWN = {"submitted/", "handouts/"}
 
 
 def shown(text: str, command: str) -> Iterator[list[str]]:

@@ -9,12 +9,14 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from autograder.evidence import CheckEvidence, Receipt, State, Verdict
 from autograder.grading.judge import Cell, Judged, Limits, judge_notebook
 from autograder.grading.pool import Zygote
+from autograder.grading.scratch import remove
 from autograder.intake import Unreadable
 from autograder.intake.align import Aligned, align
 from autograder.intake.repair import repair
@@ -61,6 +63,13 @@ class Against:
     mistakes: tuple[Mistake, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
+    @cached_property
+    def hidden_names(self) -> frozenset[str]:
+        """The names of cases that no student may see."""
+        checks = self.lab.checks.values()
+        hidden = {case.name for check in checks for case in check.hidden_cases(0)}
+        return frozenset(hidden - {case.name for check in checks for case in check.shown_cases})
+
 
 def grade(task: Task, against: Against, zygote: Zygote) -> Graded:
     """Grades one submission. The same task, lab and environment give the same receipt."""
@@ -72,7 +81,7 @@ def grade(task: Task, against: Against, zygote: Zygote) -> Graded:
     except Unreadable as error:
         return Graded(_receipt(task, against, State.UNREADABLE, {}, {}, (*task.notes, str(error))))
     notes = (*task.notes, *repaired.notes, *aligned.notes)
-    folder = Path(tempfile.mkdtemp(prefix="course-submission-"))
+    folder = Path(tempfile.mkdtemp(prefix="submission-", dir=zygote.folder))
     try:
         if zygote.uid is not None:
             os.chown(folder, NOBODY, NOBODY)
@@ -86,35 +95,6 @@ def grade(task: Task, against: Against, zygote: Zygote) -> Graded:
     state = _state(judged, written)
     receipt = _receipt(task, against, state, judged.checks, written, (*notes, *_lost(judged, aligned)))
     return Graded(receipt, aligned.notebook, judged.outputs, answers)
-
-
-def remove(folder: Path) -> None:
-    """Removes a folder, whatever was made in it: folders within folders by the thousand, or that nobody may enter.
-
-    Folders are lifted to the top one by one, so that no path grows long and nothing is called within itself.
-    """
-    number = 0
-    os.chmod(folder, 0o700)
-    while True:
-        inner = []
-        for entry in os.scandir(folder):
-            if entry.is_dir(follow_symlinks=False):
-                inner.append(entry.path)
-            else:
-                os.unlink(entry.path)
-        if not inner:
-            break
-        for path in inner:
-            os.chmod(path, 0o700)
-            for entry in os.scandir(path):
-                if entry.is_dir(follow_symlinks=False):
-                    number += 1
-                    os.chmod(entry.path, 0o700)
-                    os.rename(entry.path, folder / f".lifted-{number}")
-                else:
-                    os.unlink(entry.path)
-            os.rmdir(path)
-    os.rmdir(folder)
 
 
 def _cells(aligned: Aligned) -> list[Cell]:
@@ -140,7 +120,7 @@ def _state(judged: Judged, written: Mapping[str, bool]) -> State:
 def _lost(judged: Judged, aligned: Aligned) -> list[str]:
     named = {number: cell.name or f"cell {number + 1}" for number, cell in enumerate(aligned.cells)}
     lines = [f"{named[number]} {verdict}, and was left out of the next run" for number, verdict in judged.lost.items()]
-    return [*lines, *([f"tampered: {judged.tampered}"] if judged.tampered else [])]
+    return [*lines, *judged.notes, *([f"tampered: {judged.tampered}"] if judged.tampered else [])]
 
 
 def _receipt(

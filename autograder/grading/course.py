@@ -5,23 +5,25 @@ graded in one of several workers, and recorded by this process alone: notebook, 
 stops it, the next run finds what is there and goes on.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autograder.evidence import Receipt
-from autograder.grading.batch import Against, Task
+from autograder.grading import cluster, workers
+from autograder.grading.batch import Against, Graded, Task
 from autograder.grading.grader import Basis, Standards
 from autograder.grading.judge import Limits
-from autograder.grading.workers import graded as graded_by
 from autograder.intake import Unreadable
 from autograder.intake.found import Submission, look
+from autograder.overlay.folder import Overlay, chosen
 from autograder.records import notebooks, receipts
 from autograder.records.course import Course, load
 from autograder.records.gradebook import Book, Person, reconcile
 from autograder.records.identity import course_key, key_for, key_of, seed_for
 from autograder.sandbox import probe
-from course_lib.checks.definition import Lab
+from autograder.versions import keep, keep_overlay
 from course_lib.explore.style import replace_file
 
 KEPT_AS = (".ipynb", ".py")
@@ -38,7 +40,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Wish:
-    """How a batch is to be graded. `shard` is (i, n): every n-th submission, from the i-th."""
+    """How a batch is to be graded.
+
+    jobs        how many submissions are graded at once by processes of this machine
+    dask        the address of a Dask scheduler, whose workers grade in their place
+    shard       (i, n): every n-th submission, from the i-th
+    instructor  the folder of private overlays
+    as_now      whether every notebook is graded against the lab as it is now, also one that was made for an older version
+    """
 
     jobs: int = 1
     shard: tuple[int, int] = (1, 1)
@@ -46,15 +55,24 @@ class Wish:
     seed: int | None = None
     limits: Limits = field(default_factory=Limits)
     without: tuple[str, ...] = ()
+    instructor: Path | None = None
+    as_now: bool = False
+    dask: str = ""
 
 
 def grade_course(
-    folder: Path, course: Path, paths: Sequence[Path], wish: Wish, say: Callable[[str], None] = lambda text: None
-) -> Iterator[Line]:
+    folder: Path,
+    course: Path,
+    paths: Sequence[Path],
+    wish: Wish,
+    say: Callable[[str], None] = lambda text: None,
+    begin: Callable[[int], None] = lambda number: None,
+) -> Generator[Line, None, None]:
     """Grades what is under `paths` for the lab of an author's `folder` into the nbgrader course at `course`.
 
-    Yields a line for each submission, as it is recorded. Raises ValueError when there is nothing to grade, when the sandbox is
-    too weak for what nobody vouches for, and when another grader is at work in this course.
+    Yields a line for each submission, as it is recorded; `begin` is told how many there are to be graded now. Raises ValueError
+    when there is nothing to grade, when the sandbox is too weak for what nobody vouches for, when another grader is at work in
+    this course, and, once all others are done, for submissions that could not be graded.
     """
     report = probe(without=wish.without)
     if report.level == "D" and not wish.trusted:
@@ -64,9 +82,14 @@ def grade_course(
     for note in found.notes:
         say(note)
     mine = found.submissions[wish.shard[0] - 1 :: wish.shard[1]]
-    kept, basis = load(course), Basis(folder, report, wish.limits)
+    kept, course = load(course), course.resolve()
+    overlay = chosen(wish.instructor, folder.name, course)
+    instructor = wish.instructor and wish.instructor.resolve()
+    basis = Basis(folder, report, wish.limits, course, instructor, wish.as_now)
     standards = Standards(basis)
     with receipts.locked(course):
+        for fault in _keep(folder, overlay, course):
+            say(fault)
         store = receipts.Receipts(course)
         for fault in reconcile(kept, folder.name).faults:
             say(fault)
@@ -79,16 +102,57 @@ def grade_course(
                 yield Line(old, again=False)
             else:
                 waiting[submission.student] = (submission, task)
-        with Book(kept) as book:
-            for graded in graded_by(basis, [task for _, task in waiting.values()], wish.jobs):
-                submission, task = waiting[graded.receipt.student]
-                moment, hidden = submission.timestamp, _hidden_names(standards.of(task).lab)
+        begin(len(waiting))
+        tasks = [task for _, task in waiting.values()]
+        with Book(kept) as book, contextlib.closing(_graded(basis, tasks, wish)) as results:
+            for graded in results:
+                submission, task = _asked_for(graded.receipt, waiting)
+                moment, against = submission.timestamp, standards.of(task)
+                if key_of(graded.receipt) != _key(task, against):
+                    raise ValueError(
+                        f"{task.student} was graded against something else: did the course change? Run again"
+                    )
                 _collect(kept, folder.name, task)
-                left_out = notebooks.write(kept, graded.receipt, graded.notebook, graded.outputs, moment, hidden)
+                left_out = notebooks.write(
+                    kept,
+                    graded.receipt,
+                    graded.notebook,
+                    graded.outputs,
+                    moment,
+                    against.hidden_names,
+                    against.released,
+                )
                 store.write(graded.receipt)
                 entered = book.enter(graded.receipt, _person(submission), moment, graded.answers)
-                yield Line(graded.receipt, again=True, notes=(*submission.notes, *left_out, *entered.notes))
+                yield Line(
+                    graded.receipt,
+                    again=True,
+                    notes=(*submission.notes, *standards.beside(task), *left_out, *entered.notes),
+                )
             book.penalise(folder.name)
+
+
+def _graded(basis: Basis, tasks: list[Task], wish: Wish) -> Generator[Graded, None, None]:
+    return (
+        cluster.graded(basis, tasks, wish.dask, wish.without) if wish.dask else workers.graded(basis, tasks, wish.jobs)
+    )
+
+
+def _asked_for(receipt: Receipt, waiting: dict[str, tuple[Submission, Task]]) -> tuple[Submission, Task]:
+    if receipt.student not in waiting:
+        raise ValueError(f"a receipt came for {receipt.student!r}, whom nobody asked about")
+    return waiting[receipt.student]
+
+
+def _keep(folder: Path, overlay: Overlay | None, course: Path) -> list[str]:
+    """Keeps what is about to be graded against, so that its receipts can be made again; says why it could not."""
+    if overlay is not None:
+        keep_overlay(overlay.folder, overlay.digest, course)
+    try:
+        keep(folder, course)
+    except ValueError as error:
+        return [f"this version of the lab is not kept: {error}"]
+    return []
 
 
 def collected(course: Course, lab: str, receipt: Receipt) -> Task:
@@ -140,9 +204,3 @@ def _key(task: Task, against: Against) -> str:
 def _person(submission: Submission) -> Person:
     first, _, last = submission.student_name.rpartition(" ")
     return Person(first or None, last or None, submission.identifiers.get("email"))
-
-
-def _hidden_names(lab: Lab) -> frozenset[str]:
-    shown = {case.name for check in lab.checks.values() for case in check.visible_cases()}
-    names = {case.name for check in lab.checks.values() for case in check.hidden_cases(0)}
-    return frozenset(names - shown)

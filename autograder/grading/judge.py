@@ -17,8 +17,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.evidence import CaseEvidence, CheckEvidence, Verdict
+from autograder.grading import legacy
 from autograder.grading.channel import Channel, Gone, Late
+from autograder.grading.outcomes import explained, is_outcome
 from autograder.grading.pool import Zygote
+from autograder.grading.shown import clean, placed, whole
 from course_lib.checks.cases import Case, Step, kept_in
 from course_lib.checks.definition import Check, Lab, Mistake
 from course_lib.checks.judging import CheckResult, judge, recognise
@@ -28,6 +31,10 @@ from course_lib.checks.values import Malformed, Unsendable, dumps
 
 MOST_RUNS = 6  # of one notebook: each but the last lost a cell
 MOST_CALLS = 100_000  # of functions that live here, by one check
+COPIES = {
+    "none": "no copy of its process could be made, since as many processes and threads ran as there may be",
+    "threads": "threads were running when its copy was made, and a copy has none of them",
+}
 LONGEST_CALL = 1 << 16  # bytes of the arguments of one such call
 
 
@@ -62,6 +69,7 @@ class Judged:
     """What each cell that ran showed, as nbformat's outputs."""
     lost: dict[int, Verdict] = field(default_factory=dict)
     """Cells that ended the process, and how."""
+    notes: list[str] = field(default_factory=list)
     tampered: str = ""
     cpu: float = 0.0
     memory: int = 0
@@ -84,10 +92,11 @@ def judge_notebook(
     found = Judged({}, {})
     end = time.monotonic() + limits.notebook
     for _ in range(MOST_RUNS):
-        run = Run(zygote, lab, [cell for cell in cells if cell.number not in found.lost], folder, limits, end)
+        left = [cell for cell in cells if cell.number not in found.lost]
+        run = Run(zygote, lab, left, folder, seed, limits, end)
         try:
             dead = run.through()
-            _collect(found, run, seed, mistakes)
+            _collect(found, run, mistakes)
         finally:
             run.close()
         found.cpu += run.cpu
@@ -107,13 +116,17 @@ def judge_notebook(
     return found
 
 
-def _collect(found: Judged, run: "Run", seed: int, mistakes: Sequence[Mistake]) -> None:
+def _collect(found: Judged, run: "Run", mistakes: Sequence[Mistake]) -> None:
     """Takes over what a run showed, and what its sealed copies give on the cases that decide."""
     found.outputs.update(run.outputs)
     for name, visible in run.visible.items():
         if name in found.checks and found.checks[name].verdict is Verdict.JUDGED:
             continue
-        evidence = run.decide(run.lab.checks[name], seed)
+        evidence = run.decide(run.lab.checks[name])
+        if name in run.told and evidence.verdict in (Verdict.CRASHED, Verdict.TIMED_OUT):
+            found.notes.append(f"check_{name} {evidence.verdict}: {run.told[name]}")
+        if evidence.shared and evidence.verdict is Verdict.TAMPERED and evidence.cases:
+            found.notes.append(f"check_{name}: a canary passed")
         known = recognise(visible, list(mistakes)) if not visible.passed else None
         found.checks[name] = replace(evidence, mistake=known or "")
 
@@ -122,15 +135,19 @@ class Run:
     """One process of a notebook, from its first cell to the death of its last copy."""
 
     def __init__(
-        self, zygote: Zygote, lab: Lab, cells: Sequence[Cell], folder: str, limits: Limits, end: float
+        self, zygote: Zygote, lab: Lab, cells: Sequence[Cell], folder: str, seed: int, limits: Limits, end: float
     ) -> None:
-        self.lab, self._cells, self._limits, self._end = lab, cells, limits, end
+        self.lab, self._cells, self._seed, self._limits, self._end = lab, cells, seed, limits, end
         self.outputs: dict[int, list[dict]] = {}
         self.visible: dict[str, CheckResult] = {}
+        self.told: dict[str, str] = {}
         self.tampered = ""
         self.cpu, self.memory = 0.0, 0
-        names = [cell.check for cell in cells if cell.check in lab.checks]
-        self._job = zygote.start(folder, [name for name in names if name])
+        self._decided: dict[str, CheckEvidence] = {}
+        checks = [lab.checks[cell.check] for cell in cells if cell.check in lab.checks]
+        self._deciding = {check.name: (check.visible_cases(seed), check.hidden_cases(seed)) for check in checks}
+        sealed = [check for check in checks if check.asserts or not _only_looks(*self._deciding[check.name])]
+        self._job = zygote.start(folder, [check.name for check in sealed])
         self._main = Channel(self._job.main)
         self._copies = {name: Channel(sock) for name, sock in self._job.copies.items()}
 
@@ -148,31 +165,38 @@ class Run:
                 return None
         return None
 
-    def decide(self, check: Check, seed: int) -> CheckEvidence:
+    def decide(self, check: Check) -> CheckEvidence:
         """Wakes a check's sealed copy for all its cases under the secret seed."""
+        if check.name in self._decided:
+            return self._decided[check.name]
         self._job.seal()
-        copy = self._copies.get(check.name)
-        shown, hidden = check.visible_cases(seed), check.hidden_cases(seed)
-        evidence = CheckEvidence(check.name, check.points, 0.0)
-        if copy is None:
-            return replace(evidence, verdict=Verdict.NOT_REACHED)
-        asking = Asking(copy, self.lab, check, [*shown, *hidden], time.monotonic() + self._limits.check)
+        if (copy := self._copies.get(check.name)) is None:
+            return CheckEvidence(check.name, check.points, 0.0, Verdict.NOT_REACHED)
         try:
-            result = judge(check, [*shown, *hidden], asking.ask)
+            return self._evidence(check, copy, time.monotonic() + self._limits.check)
         except Gone:
-            return replace(evidence, verdict=Verdict.CRASHED)
+            verdict = Verdict.CRASHED
         except Late:
-            return replace(evidence, verdict=Verdict.TIMED_OUT)
+            verdict = Verdict.TIMED_OUT
         except (Malformed, Misbehaved):
-            return replace(evidence, verdict=Verdict.TAMPERED)
+            verdict = Verdict.TAMPERED
+        return CheckEvidence(check.name, check.points, 0.0, verdict)
+
+    def _evidence(self, check: Check, channel: Channel, deadline: float) -> CheckEvidence:
+        shown, hidden = self._deciding[check.name]
         secret = {case.name for case in hidden}
+        verdict, shared = Verdict.JUDGED, check.asserts is not None
+        if shared:
+            result, secret = legacy.judged(check, channel, self._seed, deadline), legacy.SECRET
+            verdict = Verdict.TAMPERED if legacy.canary_passed(result) else verdict
+        else:
+            result = judge(check, [*shown, *hidden], Asking(channel, self.lab, check, deadline).ask)
+        said = ((case, whole(case.difference.text if case.difference else "")) for case in result.cases)
         cases = tuple(
-            CaseEvidence(
-                case.name, case.passed, whole(case.difference.text if case.difference else ""), case.name in secret
-            )
-            for case in result.cases
+            CaseEvidence(case.name, case.passed, text, case.name in secret, "" if shared else case.group or "")
+            for case, text in said
         )
-        return replace(evidence, score=result.score, cases=cases)
+        return CheckEvidence(check.name, check.points, result.score, verdict, cases, shared=shared)
 
     def close(self) -> None:
         """Ends whatever is left of the process, its copies and its children."""
@@ -182,45 +206,65 @@ class Run:
 
     def _run(self, cell: Cell) -> None:
         deadline = min(self._end, time.monotonic() + self._limits.cell)
-        self._main.send({"op": "cell", "number": cell.number, "name": cell.name, "source": cell.source}, deadline)
+        asserts = self._asserts(cell)
+        message = {"op": "cell", "number": cell.number, "name": cell.name, "source": cell.source}
+        self._main.send({**message, "asserts": asserts.name} if asserts else message, deadline)
+        reports: list[dict] = []
         while True:
             message = self._main.receive(deadline)
             if message["op"] == "done" and message.get("number") == cell.number:
-                self.outputs[cell.number] = clean(message.get("outputs"))
+                self.outputs[cell.number] = placed(clean(message.get("outputs")), reports)
+                if asserts:
+                    self._reached(CheckResult(asserts, []), message.get("copy"))  # nothing is judged before the end
                 return
             if message["op"] != "check":
                 raise Misbehaved(f"it sent {message['op']!r:.40} in the middle of a cell")
-            self._answer(cell, message, deadline)
+            reports.append(
+                {"output_type": "display_data", "metadata": {}, "data": self._report(cell, message, deadline)}
+            )
+            self._main.send({"op": "over"}, deadline)
 
-    def _answer(self, cell: Cell, message: dict, deadline: float) -> None:
-        """A check line was reached: judges the visible cases and sends the report to be shown."""
+    def _report(self, cell: Cell, message: dict, deadline: float) -> dict:
+        """A check line was reached: judges the visible cases, and returns what is to be shown of it."""
         name, count = message.get("name"), message.get("targets")
         check = self.lab.checks.get(name) if isinstance(name, str) else None
         if check is None or count != len(check.targets):
-            said = f"there is no check {name!r:.60} of {count!r:.20} answers"
-            self._main.send({"op": "show", "data": {"text/plain": said}}, deadline)
-            return
-        cases = check.visible_cases()
-        result = judge(check, cases, Asking(self._main, self.lab, check, cases, deadline).ask)
+            return {"text/plain": f"there is no check {name!r:.60} of {count!r:.20} answers"}
+        cases = check.shown_cases
+        result = judge(check, cases, Asking(self._main, self.lab, check, deadline).ask)
         if cell.check == check.name:  # anywhere else it is a report, and earns nothing
-            self.visible[check.name] = result
-        report = Report(result, in_notebook=True)
-        self._main.send({"op": "show", "data": report._repr_mimebundle_()}, deadline)
+            self._reached(result, message.get("copy"))
+            if _only_looks(*self._deciding[check.name]):
+                self._decided[check.name] = self._evidence(check, self._main, deadline)
+        return Report(result, in_notebook=True)._repr_mimebundle_()
+
+    def _asserts(self, cell: Cell) -> Check | None:
+        """The check of a cell of asserts; None for any other cell."""
+        check = self.lab.checks.get(cell.check or "")
+        return check if check is not None and check.asserts is not None else None
+
+    def _reached(self, result: CheckResult, copy: Any) -> None:
+        self.visible[result.check.name] = result
+        if copy in ("none", "threads"):
+            self.told[result.check.name] = COPIES[copy]
+
+
+def _only_looks(*cases: list[Case]) -> bool:
+    """Whether cases only look at what was handed over. Nothing secret goes in then, so that there is nothing to seal."""
+    return all(step.kind == "read" for some in cases for case in some for step in case.steps)
 
 
 class Asking:
     """Sends steps and takes outcomes; calls of functions that live here are answered, and counted."""
 
-    def __init__(self, channel: Channel, lab: Lab, check: Check, cases: Sequence[Case], deadline: float) -> None:
+    def __init__(self, channel: Channel, lab: Lab, check: Check, deadline: float) -> None:
         self._channel, self._lab, self._check, self._deadline = channel, lab, check, deadline
-        stays = [kept_in([step.args, step.kwargs]) for case in cases for step in case.steps]
-        self._kept = {kept.name: kept for found in stays for kept in found}
         self._calls = 0
 
     def ask(self, steps: list[Step]) -> list[Outcome]:
         """What the student's side made of the steps of one case."""
         nonce = secrets.token_hex(8)
-        functions = {name: kept.compile() for name, kept in self._kept.items()}
+        functions = {kept.name: kept.compile() for step in steps for kept in kept_in([step.args, step.kwargs])}
         message: dict[str, Any] = {
             "op": "ask",
             "nonce": nonce,
@@ -239,9 +283,9 @@ class Asking:
             if isinstance(text := reply.get("unsendable"), str):
                 return [Outcome(unsendable=text[:500]) for _ in steps]
             outcomes = reply.get("outcomes")
-            if not isinstance(outcomes, list) or len(outcomes) != len(steps) or not all(map(_is_outcome, outcomes)):
+            if not isinstance(outcomes, list) or len(outcomes) != len(steps) or not all(map(is_outcome, outcomes)):
                 raise Misbehaved("it sent something else than an outcome for each step")
-            return outcomes
+            return [explained(outcome, self._check.memory) for outcome in outcomes]
 
     def _called(self, functions: dict[str, Callable], reply: dict) -> dict:
         self._calls += 1
@@ -252,65 +296,9 @@ class Asking:
         if self._calls > MOST_CALLS:
             raise Misbehaved(f"it made more than {MOST_CALLS:,} calls")
         if len(dumps([args, kwargs])) > LONGEST_CALL:
-            return {
-                "op": "value",
-                "error": f"ValueError: the arguments are too long (at most {LONGEST_CALL:,} bytes)",
-            }
+            said = f"the arguments are too long (at most {LONGEST_CALL:,} bytes)"
+            return {"op": "value", "error": said, "kind": "ValueError"}
         try:
             return {"op": "value", "value": function(*args, **kwargs)}
         except (Exception, Unsendable) as error:
-            return {"op": "value", "error": f"{type(error).__name__}: {error}"[:500]}
-
-
-def clean(outputs: Any) -> list[dict]:
-    """Outputs as nbformat wants them; what is none is left out."""
-    if not isinstance(outputs, list):
-        return []
-    return [_whole(one) for output in outputs if (one := _output(output))]
-
-
-def whole(text: str) -> str:
-    """A text that can be written: half of a surrogate pair, which JSON lets through, cannot."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return whole(value)
-    if isinstance(value, dict):
-        return {_whole(key): _whole(part) for key, part in value.items()}
-    return [_whole(part) for part in value] if isinstance(value, list) else value
-
-
-def _output(output: Any) -> dict | None:
-    match output:
-        case {"output_type": "stream", "name": "stdout" | "stderr" as name, "text": str(text)}:
-            return {"output_type": "stream", "name": name, "text": text}
-        case {"output_type": "error", "ename": str(kind), "evalue": str(said), "traceback": list(lines)}:
-            return {"output_type": "error", "ename": kind, "evalue": said, "traceback": [str(line) for line in lines]}
-        case {"output_type": "display_data" | "execute_result" as kind, "data": dict(data), "metadata": dict(metadata)}:
-            shown = {"output_type": kind, "data": _texts(data), "metadata": _texts(metadata)}
-            return shown if kind == "display_data" else {**shown, "execution_count": None}
-    return None
-
-
-def _texts(data: dict) -> dict:
-    return {key: value for key, value in data.items() if isinstance(key, str)}
-
-
-def _is_outcome(value: Any) -> bool:
-    """Whether every part of an outcome is of the kind that an honest student's side sends."""
-    if not isinstance(value, Outcome) or not isinstance(value.printed, str):
-        return False
-    texts = all(text is None or isinstance(text, str) for text in (value.refused, value.unsendable))
-    pair = value.args_after is None or (isinstance(value.args_after, tuple | list) and len(value.args_after) == 2)
-    return texts and pair and (value.raised is None or _is_raised(value.raised))
-
-
-def _is_raised(raised: Any) -> bool:
-    match raised:
-        case {"kinds": [str(_), *_], "text": str(_), "line": None}:
-            return all(isinstance(kind, str) for kind in raised["kinds"])
-        case {"kinds": [str(_), *_], "text": str(_), "line": {"function": str(_), "number": int(_), "source": str(_)}}:
-            return all(isinstance(kind, str) for kind in raised["kinds"])
-    return False
+            return {"op": "value", "error": str(error)[:500], "kind": type(error).__name__}

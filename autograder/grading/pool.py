@@ -5,10 +5,10 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from autograder.grading.scratch import Scratch
 from autograder.grading.staging import stage
 from autograder.sandbox import Policy, Report, interpreter_paths
 from course_lib.checks.definition import Lab
@@ -50,30 +50,49 @@ class Job:
 
 
 class Zygote:
-    """A running zygote for one lab."""
+    """A running zygote for one lab. What it provides, and `imports` where they are to be had, are loaded from the start."""
 
     def __init__(self, lab: Lab, report: Report, policy: Policy = DEFAULT, imports: tuple[str, ...] = ()) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="course-grading-")
-        os.chmod(self._folder.name, 0o755)
-        staged = stage(lab, Path(self._folder.name, "staged"))
+        self._scratch = Scratch()
+        self.folder = self._scratch.path
+        """Where submissions are run, each in a folder of its own."""
+        os.chmod(self.folder, 0o755)
+        staged = stage(lab, self.folder / "staged")
         ours = Path(__file__).resolve().parents[2]
         libraries = [path for path in sys.path if path and Path(path).resolve() != ours]
         policy = replace(policy, readable=(str(staged), *interpreter_paths(), *policy.readable), uid=report.uid)
         self.uid = report.uid
         mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         start = START.format(path=[str(staged), *libraries], number=theirs.fileno())
-        home = Path(self._folder.name, "home")
+        home = self.folder / "home"
         home.mkdir()
         environment = {name: value for name, value in os.environ.items() if name in ENVIRONMENT} | ALONE
         environment |= {"MPLCONFIGDIR": str(home), "IPYTHONDIR": str(home), "HOME": str(home)}
         environment |= {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-I", "-c", start]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL)
+        environment |= {"PYTHONHASHSEED": "0"}  # the order of a set of texts is the same when it is graded again
+        command = [sys.executable, "-P", "-s", "-c", start]
+        passed = [
+            theirs.fileno(),
+            self._scratch.lock,
+        ]  # it holds the folder for as long as something of a student's may live
+        self._process = subprocess.Popen(
+            command, pass_fds=passed, env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+        )  # in a session of its own: Ctrl-C is for the grader, which then ends what it has started
         theirs.close()
         self._control = mine
-        settings = {"imports": [*IMPORTS, *imports], "policy": policy.to_json(), "report": report.to_json()}
-        mine.send(json.dumps(settings).encode())
-        _reply(mine)
+        settings = {
+            "imports": IMPORTS,
+            "more": [*lab.provides, *imports],
+            "policy": policy.to_json(),
+            "report": report.to_json(),
+        }
+        try:
+            mine.send(json.dumps(settings).encode())
+            _reply(mine)
+        except BaseException:
+            self._process.kill()
+            self.close()
+            raise
 
     def start(self, folder: str, checks: list[str]) -> Job:
         """Starts a submission's process in `folder`, with a socket for itself and for each check's sealed copy."""
@@ -94,7 +113,7 @@ class Zygote:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._folder.cleanup()
+        self._scratch.close()
 
     def __enter__(self) -> "Zygote":
         return self

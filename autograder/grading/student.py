@@ -5,76 +5,28 @@ line of a graded cell it forks a *sealed copy*, which sleeps on a socket of its 
 showed is sealed, the judge wakes the copies one by one for the hidden cases: what a copy learns can no longer go anywhere.
 
     cell     {"op": "cell", "number", "name", "source"}    → any number of checks, then {"op": "done", "outputs", "ok"}
-    check    {"op": "check", "name", "targets"}            ← steps, any number of times, then a report to show
+             with "asserts", the name of a check that is a cell of asserts, it leaves a copy too (`trying`)
+    check    {"op": "check", "name", "targets"}            ← steps, any number of times, then "over"; the judge keeps its report
     ask      {"op": "ask", "nonce", "steps", …}            → {"op": "outcomes", "nonce", "outcomes"}
 """
 
-import base64
+import asyncio
+import builtins
 import contextlib
-import io
 import os
 import socket
 import sys
-import tempfile
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from autograder.grading.channel import Channel, Gone
+from autograder.grading.claims import held_to
+from autograder.grading.displays import Outputs, connect
+from autograder.grading.forks import forked, others_run
+from autograder.grading.trying import try_out
 from course_lib.checks.perform import Outcome, perform
 from course_lib.checks.values import Malformed, Unsendable, to_torch
-
-MOST_OUTPUT = 2_000_000  # bytes that one notebook may show
-MOST_TEXT = 200_000  # bytes of one stream or representation
-
-
-class Outputs:
-    """What cells show, as nbformat's output dictionaries, and no more of it than is allowed."""
-
-    def __init__(self) -> None:
-        self.shown: list[dict] = []
-        self._left = MOST_OUTPUT
-
-    def add(self, output: dict) -> None:
-        size = len(repr(output))
-        if self._left <= 0:
-            return
-        self._left -= size
-        if self._left <= 0:
-            output = {"output_type": "stream", "name": "stderr", "text": "[output cut off: too much of it]\n"}
-        self.shown.append(output)
-
-    def write(self, name: str, text: str) -> None:
-        """Appends to a stream, joining what follows each other."""
-        if not text:
-            return
-        last = self.shown[-1] if self.shown else {}
-        if last.get("name") == name and len(last["text"]) < MOST_TEXT and self._left > 0:
-            last["text"] += text[:MOST_TEXT]
-            self._left -= len(text)
-        else:
-            self.add({"output_type": "stream", "name": name, "text": text[:MOST_TEXT]})
-
-    def taken(self) -> list[dict]:
-        """What was shown since the last time, made of plain data only."""
-        shown, self.shown = self.shown, []
-        return [_plain(output) for output in shown]
-
-
-class Stream(io.TextIOBase):
-    """Stands for stdout or stderr."""
-
-    def __init__(self, name: str, outputs: Outputs, number: int) -> None:
-        self._name, self._outputs, self._number = name, outputs, number
-
-    def write(self, text: str) -> int:
-        self._outputs.write(self._name, str(text))
-        return len(text)
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return self._number
 
 
 class Notebook:
@@ -87,63 +39,92 @@ class Notebook:
 
     def run(self) -> None:
         """Runs what the judge sends until it says that this was all."""
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
         while (message := self._channel.receive())["op"] == "cell":
             self._running = message["name"]
-            self.shell.current_source = message["source"]
-            ok = self.shell.run_cell(message["source"], store_history=False, silent=False).success
-            self.outputs.write("stdout", spilled())
-            self._channel.send(
-                {"op": "done", "number": message["number"], "ok": bool(ok), "outputs": self.outputs.taken()}
-            )
+            if message["name"].startswith("check_"):
+                self.shell.user_ns["check"] = Check(self)  # whatever the notebook has made of that name
+            copy = None
+            if message.get("asserts"):
+                copy = self._copied(message["asserts"], partial(try_out, namespace=self.shell.user_ns))
+            ok = loop.run_until_complete(self._run(message["source"]))
+            done = {"op": "done", "number": message["number"], "ok": bool(ok), "copy": copy}
+            self._channel.send({**done, "outputs": self.outputs.taken()})
+
+    async def _run(self, source: str) -> bool:
+        """Runs a cell as a kernel does: while an event loop runs, on which the cell may wait."""
+        await asyncio.sleep(0)  # for tasks that an earlier cell has left
+        shell = self.shell
+        if "await" not in source and "async" not in source:  # which saves reading it twice
+            return shell.run_cell(source, store_history=True).success
+        try:
+            code, wrong = shell.transform_cell(source), None
+        except Exception:
+            code, wrong = source, sys.exc_info()
+        if not shell.should_run_async(source, transformed_cell=code, preprocessing_exc_tuple=wrong):
+            return shell.run_cell(source, store_history=True).success
+        done = await shell.run_cell_async(
+            source, store_history=True, transformed_cell=code, preprocessing_exc_tuple=wrong
+        )
+        shell.events.trigger("post_execute")
+        shell.events.trigger("post_run_cell", done)
+        return done.success
 
     def check(self, name: str, targets: tuple) -> Any:
-        """A check line: hands the targets over, and shows the report that the judge sends back."""
-        from IPython.display import display
+        """A check line: hands the targets over, and keeps a place for the judge's report among what is shown."""
+        copy = self._copied(name, partial(serve, targets=targets))
+        self._channel.send({"op": "check", "name": name, "targets": len(targets), "copy": copy})
+        serve(self._channel, targets)
+        self.outputs.add({"output_type": "report"})
 
+    def _copied(self, name: str, life: Callable[[Channel], None]) -> str | None:
+        """Leaves a sealed copy at a graded cell that has left none yet; says in a word what that one lacks."""
+        copy = "threads" if others_run() else None
         if self._running == f"check_{name}" and (own := self._copies.pop(name, None)) is not None:
-            if os.fork() == 0:
-                self._sleep(own, targets)
+            try:
+                if forked() == 0:
+                    self._sleep(own, life)
+            except OSError:  # as many processes and threads run as there may be
+                copy = "none"
             own.close()
-        self._channel.send({"op": "check", "name": name, "targets": len(targets)})
-        report = serve(self._channel, targets)
-        display(report, raw=True)
+        return copy
 
-    def _sleep(self, own: socket.socket, targets: tuple) -> None:
+    def _sleep(self, own: socket.socket, life: Callable[[Channel], None]) -> None:
         """A sealed copy's whole life. It leaves by `os._exit`, so nothing of the notebook runs on in it."""
         try:
             for other in self._copies.values():
                 other.close()
             self._channel.close()
             channel = self._channel = Channel(own, to_torch)
-            serve(channel, targets)
+            life(channel)
         finally:
             os._exit(0)
 
 
-def serve(channel: Channel, targets: tuple) -> dict:
-    """Carries out steps for the judge until it sends a report; returns what is to be shown."""
-    while True:
-        message = channel.receive()
-        if message["op"] == "show":
-            return message["data"]
+def serve(channel: Channel, targets: tuple) -> None:
+    """Carries out steps for the judge until it says that this was all."""
+    while (message := channel.receive())["op"] == "ask":
         if message.get("memory"):
-            from autograder.sandbox import limit_memory
+            held_to(message["memory"], partial(_answer, channel, message, targets))
+        else:
+            _answer(channel, message, targets)
 
-            limit_memory(message["memory"])
-        provides, refuses = tuple(message["provides"]), tuple(message["refuses"])
-        try:
-            outcomes = perform(message["steps"], targets, provides, refuses, _asker(channel))
-        except (Gone, Malformed):
-            raise
-        except (
-            BaseException
-        ) as error:  # an interrupt, which a notebook's reader may want, is here an answer like any other
-            raised = {"kinds": [kind.__name__ for kind in type(error).__mro__[:-1]], "text": "", "line": None}
-            outcomes = [Outcome(raised=raised) for _ in message["steps"]]
-        try:
-            channel.send({"op": "outcomes", "nonce": message["nonce"], "outcomes": outcomes})
-        except Unsendable as error:
-            channel.send({"op": "outcomes", "nonce": message["nonce"], "outcomes": [], "unsendable": str(error)})
+
+def _answer(channel: Channel, message: dict, targets: tuple) -> None:
+    """Carries out the steps of one case, and says what came of them."""
+    provides, refuses = tuple(message["provides"]), tuple(message["refuses"])
+    try:
+        outcomes = perform(message["steps"], targets, provides, refuses, _asker(channel))
+    except (Gone, Malformed):
+        raise
+    except BaseException as error:  # an interrupt, which a notebook's reader may want, is here an answer like any other
+        raised = {"kinds": [kind.__name__ for kind in type(error).__mro__[:-1]], "text": "", "line": None}
+        outcomes = [Outcome(raised=raised) for _ in message["steps"]]
+    try:
+        channel.send({"op": "outcomes", "nonce": message["nonce"], "outcomes": outcomes})
+    except Unsendable as error:
+        channel.send({"op": "outcomes", "nonce": message["nonce"], "outcomes": [], "unsendable": str(error)})
 
 
 def _asker(channel: Channel) -> Callable:
@@ -153,10 +134,19 @@ def _asker(channel: Channel) -> Callable:
         channel.send({"op": "call", "name": name, "args": args, "kwargs": kwargs})
         reply = channel.receive()
         if "error" in reply:
-            raise ValueError(reply["error"])
+            raise _error(reply["kind"], reply["error"])
         return reply["value"]
 
     return ask
+
+
+def _error(kind: str, text: str) -> Exception:
+    """What a function raised there, if it is an exception of Python's own; a ValueError for any other."""
+    found = getattr(builtins, kind, None)
+    if isinstance(found, type) and issubclass(found, Exception):
+        with contextlib.suppress(TypeError):  # some want more than a text
+            return found(text)
+    return ValueError(f"{kind}: {text}")
 
 
 class Check:
@@ -185,44 +175,10 @@ def lab(name: str) -> Check:
 
 def live(shell: Any, outputs: Outputs, main: socket.socket, copies: dict[str, socket.socket]) -> None:
     """The submission's process, from the fork to its end."""
-    # What programs started by the notebook write lands in a file that is read after each cell.
-    spill = tempfile.TemporaryFile(dir=".", buffering=0)  # noqa: SIM115
-    _spill.append(os.dup(spill.fileno()))
-    spill.close()
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.dup2(_spill[0], 1)
-    os.dup2(_spill[0], 2)
-    sys.stdin = open(os.devnull)  # noqa: SIM115
-    sys.stdout, sys.stderr = Stream("stdout", outputs, 1), Stream("stderr", outputs, 2)
+    connect(outputs)
+    sys.path.insert(0, "")  # what a notebook writes beside itself, it can import
+    os.environ["HOME"] = os.getcwd()
     notebook = Notebook(shell, outputs, Channel(main, to_torch), copies)
     _notebook.append(notebook)
     with contextlib.suppress(Gone):
         notebook.run()
-
-
-_spill: list[int] = []
-
-
-def spilled() -> str:
-    """What has been written to the file descriptors themselves since the last cell."""
-    size = os.lseek(_spill[0], 0, os.SEEK_CUR)
-    if not size:
-        return ""
-    text = os.pread(_spill[0], min(size, MOST_TEXT), 0).decode("utf-8", "replace")
-    os.ftruncate(_spill[0], 0)
-    os.lseek(_spill[0], 0, os.SEEK_SET)
-    return text
-
-
-def _plain(value: Any) -> Any:
-    """An output with nothing in it but texts, numbers, lists and dictionaries, whatever a display method returned."""
-    if type(value) is dict:
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if value is None or type(value) in (str, int, float, bool):
-        return value
-    return str(value)

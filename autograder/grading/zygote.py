@@ -19,6 +19,7 @@ from dataclasses import replace
 from typing import Any
 
 MOST = 1 << 20  # bytes of a message
+OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_CACHE_DIR": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def shell_class(outputs: Any) -> type:
@@ -28,26 +29,28 @@ def shell_class(outputs: Any) -> type:
     from IPython.core.interactiveshell import InteractiveShell
 
     class Publisher(DisplayPublisher):
-        def publish(self, data: Any, metadata: Any = None, *args: Any, **more: Any) -> None:
-            outputs.add({"output_type": "display_data", "data": dict(data), "metadata": dict(metadata or {})})
+        def publish(
+            self, data: Any, metadata: Any = None, *args: Any, transient: Any = None, update: bool = False, **more: Any
+        ) -> None:
+            shown = {"output_type": "display_data", "data": dict(data), "metadata": dict(metadata or {})}
+            name = (transient or {}).get("display_id")
+            outputs.update(shown, name) if update else outputs.add(shown, name)
 
         def clear_output(self, wait: bool = False) -> None:
-            outputs.shown.clear()
+            outputs.clear(wait)
 
     class Hook(DisplayHook):
-        def quiet(self) -> bool:
-            return self.semicolon_at_end_of_expression(getattr(self.shell, "current_source", ""))
-
         def __call__(self, result: Any = None) -> None:
             if result is None or self.quiet():
                 return
             data, metadata = self.compute_format_data(result)
             self.update_user_ns(result)
-            shown = {"output_type": "execute_result", "data": dict(data), "metadata": dict(metadata or {})}
-            outputs.add({**shown, "execution_count": None})
+            self.fill_exec_result(result)
+            if data:
+                shown = {"output_type": "execute_result", "data": dict(data), "metadata": dict(metadata or {})}
+                outputs.add({**shown, "execution_count": None})
 
     class Shell(InteractiveShell):
-        current_source = ""
         system = InteractiveShell.system_raw  # the piped form wants a terminal, and there is none
 
         def enable_gui(self, gui: str | None = None) -> None:
@@ -72,20 +75,24 @@ def shell_class(outputs: Any) -> type:
     return Shell
 
 
-def prepared(imports: list[str], outputs: Any) -> Any:
+def prepared(imports: list[str], more: list[str], outputs: Any) -> Any:
     """Imports what notebooks of this lab will want, and returns a shell that has run a cell before."""
     from importlib import import_module
 
+    from autograder.grading import alone, claims
+
     for name in imports:
         import_module(name)
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
+    for name in more:
+        with contextlib.suppress(Exception):  # not here, or a function: the notebook will say
+            import_module(name)
+    alone.settle()
+    claims.take_buffers()
     from traitlets.config import Config
 
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
-    config.InteractiveShell.cache_size = 0
     shell: Any = shell_class(outputs)
     shell = shell.instance(config=config)
     if "matplotlib" in sys.modules:
@@ -96,7 +103,10 @@ def prepared(imports: list[str], outputs: Any) -> Any:
         plt.plot([1])
         plt.savefig(io.BytesIO())  # finds its fonts
         plt.close("all")
-    shell.run_cell("1 + 1")
+        plt.draw_if_interactive.called = False  # type: ignore[attr-defined]  # or the next %run shows an empty figure
+    os.environ |= OFFLINE
+    shell.db = {}  # what %cd and the like remember
+    shell.run_cell("1 + 1", store_history=True)
     shell.reset(new_session=True)
     outputs.taken()
     return shell
@@ -116,7 +126,7 @@ def main(number: int) -> None:
     from autograder.sandbox import Container, Policy, Report
 
     outputs = Outputs()
-    shell = prepared(settings["imports"], outputs)
+    shell = prepared(settings["imports"], settings["more"], outputs)
     policy, report = Policy.from_json(settings["policy"]), Report.from_json(settings["report"])
     gc.collect()
     gc.freeze()
@@ -132,7 +142,10 @@ def main(number: int) -> None:
             live(shell, outputs, main_socket, dict(zip(checks, others, strict=True)))
 
         try:
-            box = Container(replace(policy, writable=(job["folder"],)), report).spawn(run, tuple(numbers))
+            # Sealed copies are the grader's own doing, and do not count against the notebook.
+            most = policy.processes + len(job["checks"])
+            own = replace(policy, writable=(job["folder"],), processes=most)
+            box = Container(own, report).spawn(run, tuple(numbers))
         except Exception as error:
             _say(control, error=f"{type(error).__name__}: {error}")
             continue

@@ -25,6 +25,8 @@ MOST_CODE = 2**20
 TYPES = ("code", "markdown", "raw")
 OTHER_TYPES = {"md": "markdown", "text": "markdown", "html": "markdown", "python": "code", "py": "code"}
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+STATED = ("lab", "version", "drawn")
+"""What a notebook of the course says of itself: its lab, the version of it, and a mark of what was drawn for its student."""
 LONE = re.compile("[\ud800-\udfff]")
 MAGIC = {
     b"PK\x03\x04": "a zip archive",
@@ -60,6 +62,17 @@ def repair(content: bytes, name: str = "") -> Repaired:
         raise Unreadable("its JSON is nested too deeply") from None
     except Exception as error:  # the promise above holds for what nobody has thought of, too
         raise Unreadable(f"it could not be read ({type(error).__name__})") from None
+
+
+def stated(content: bytes) -> dict[str, str]:
+    """What the notebook in the bytes of a file says of itself, by the keys of `STATED`; it may say nothing, and may lie."""
+    if len(content) > MOST_RAW:
+        return {}
+    try:
+        found = notebook_json(_decoded(content)[0])[0].get("metadata")
+        return _about(found if isinstance(found, dict) else {}, []).get("course", {})
+    except Exception:  # whatever the bytes are: `repair` says what is wrong with them
+        return {}
 
 
 def _repair(content: bytes, name: str) -> Repaired:
@@ -298,7 +311,7 @@ def _about(metadata: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     about: dict[str, Any] = {}
     course = metadata.get("course")
     if isinstance(course, dict):
-        about["course"] = {key: _clean(course[key]) for key in ("lab", "version") if isinstance(course.get(key), str)}
+        about["course"] = {key: _clean(course[key]) for key in STATED if isinstance(course.get(key), str)}
     kernel, language = metadata.get("kernelspec"), metadata.get("language_info")
     names = _texts(kernel, ("language", "name", "display_name")) + _texts(language, ("name",))
     if names and not any("python" in name.lower() or "conda" in name.lower() for name in names):

@@ -1,11 +1,13 @@
 """An nbgrader course on disk: its configuration, its gradebook's address and its folders, as nbgrader itself reads them."""
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 LONGEST_NAME = 128  # of a student, in nbgrader's gradebook
+LONGEST_FILE = 255  # bytes of a file's name
+MARKS = frozenset('/\\~%?#&<>"')
 
 
 @dataclass(frozen=True)
@@ -55,22 +57,28 @@ def load(folder: Path | str) -> Course:
 def known_as(student: str) -> str:
     """The name under which nbgrader knows a student: their own, unless that cannot be the name of a folder.
 
-    nbgrader finds a student's files in a folder of that name. What would lead elsewhere, hide the folder or end a line is
-    written as `%2F` and the like; so is `%`, so that no two students share a name.
+    nbgrader finds a student's files in a folder of that name, and formgrader puts it into pages and addresses as it is. What
+    would lead elsewhere, hide the folder, end a line or begin a tag is written as `~2F` and the like; so is `~`, so that no two
+    students share a name. One that is too long keeps its beginning, and a digest tells it from others.
+
+    Raises ValueError for a name without a letter.
     """
-    name = student
-    if student.startswith(".") or not all(map(_fits, student)):
-        name = "".join(letter if _fits(letter) else quote(letter, safe="") for letter in student)
-        name = "%2E" + name[1:] if name.startswith(".") else name
-    if not student or len(name) > LONGEST_NAME or len(name.encode()) > 255:
-        raise ValueError(
-            f"a student's name needs 1 to {LONGEST_NAME} characters, got {student[:40]!r} ({len(student)})"
-        )
+    if not student:
+        raise ValueError("a student's name needs at least one character")
+    name = "".join(letter if _fits(letter) else _in_hexadecimals(letter) for letter in student)
+    name = _in_hexadecimals(".") + name[1:] if name.startswith(".") else name
+    if len(name) > LONGEST_NAME or len(name.encode()) > LONGEST_FILE:
+        digest = hashlib.sha256(student.encode(errors="surrogatepass")).hexdigest()[:16]
+        name = f"{name.encode()[: LONGEST_NAME - len(digest) - 2].decode(errors='ignore')}~~{digest}"
     return name
 
 
 def _fits(letter: str) -> bool:
-    return letter.isprintable() and letter not in "/\\%"
+    return letter.isprintable() and letter not in MARKS
+
+
+def _in_hexadecimals(letter: str) -> str:
+    return "".join(f"~{byte:02X}" for byte in letter.encode("utf-8", "surrogatepass"))
 
 
 def _within(folder: Path, address: str) -> str:

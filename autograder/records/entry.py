@@ -18,7 +18,7 @@ from sqlalchemy import select
 
 from autograder.evidence import Receipt, State
 from autograder.records import markup
-from autograder.records.remarks import NO_RESPONSE, check_remark, state_remark
+from autograder.records.remarks import NO_RESPONSE, check_remark, shared_remark, state_remark
 
 WITHOUT_POINTS = (State.UNREADABLE, State.CRASHED, State.TIMED_OUT, State.TAMPERED)
 TOLERANCE = 1e-9
@@ -108,7 +108,7 @@ class Entry:
         if code and (remark := state_remark(self.receipt)):
             said[code[0]].append(remark)
         for check in self.receipt.checks:
-            remark, cell = check_remark(check), f"check_{check.name}"
+            remark, cell = "; ".join(filter(None, [check_remark(check), shared_remark(check)])), f"check_{check.name}"
             if remark and code:
                 above = order[: order.index(cell)] if cell in order else []
                 said[next((name for name in reversed(above) if name in code), code[0])].append(remark)

@@ -32,7 +32,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
 from autograder.evidence import Receipt, State
-from autograder.records import entry, lateness, marks, notebooks
+from autograder.records import entry, lateness, marks, markup, notebooks
 from autograder.records.course import Course, known_as, load
 from autograder.records.entry import NOBODY_KNOWN, Entered, Person
 from autograder.records.receipts import Receipts
@@ -96,6 +96,10 @@ class Book:
                 self._student(student, person)
 
         self._patiently(lambda: self._in_one(work))
+
+    def students(self) -> list[str]:
+        """Everybody it knows, by the names that nbgrader has for them."""
+        return self._patiently(lambda: self._in_one(lambda: list(self._gradebook.db.scalars(select(Student.id)))))
 
     def enter(
         self,
@@ -201,7 +205,8 @@ class Book:
             db.add(found)
         for field in ("first_name", "last_name", "email"):
             if not getattr(found, field) and getattr(person, field):
-                setattr(found, field, getattr(person, field))
+                # formgrader puts names into its pages as they are.
+                setattr(found, field, markup.words(getattr(person, field)))
         return found
 
     def _penalise(self, submission: Any) -> float | None:

@@ -73,6 +73,11 @@ def markdown(text: str) -> str:
     return OPENS.sub(lambda found: found[0] if _is_written(text, found.start()) else "<" + APART, text)
 
 
+def words(text: str) -> str:
+    """Words that are no markup, such as a name: whatever would begin a tag is text."""
+    return OPENS.sub("<" + APART, text)
+
+
 def is_plain(text: str) -> bool:
     """Whether HTML is text and listed tags, properly nested, with listed and quoted attributes: then nothing in it can run."""
     rest, around = 0, list[str]()

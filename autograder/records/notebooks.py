@@ -9,6 +9,7 @@ the student. What a student wrote or showed is made fit to be shown first (`show
 
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from course_lib.house import notebooks as house
 from course_lib.house import sync
 
 ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+WIDTH = 100  # characters of a line: formgrader and feedback wrap none
 
 
 @dataclass(frozen=True)
@@ -42,18 +44,21 @@ def write(
     outputs: Mapping[int, Sequence[Mapping[str, Any]]] = {},
     submitted: datetime | str | None = None,
     hidden: frozenset[str] = frozenset(),
+    handed_out: Any = None,
 ) -> list[str]:
     """Writes the notebook that was graded; returns what was left out of it, for the instructor.
 
     notebook   the aligned notebook (nbformat 4, with nbgrader's names in its graded cells); None when it could not be read
     outputs    what each cell showed, by its position in `notebook`
     hidden     names that no output may hold, beside those of the receipt's hidden cases
+    handed_out the notebook that the student was given, where it is another than the course's release: a variant, say
     """
     course = course if isinstance(course, Course) else load(course)
     released = _released(course, receipt.lab)
+    given = released if handed_out is None else handed_out
     beside = remarks.shown_names(receipt)
     shown = showing.Shown((hidden | remarks.hidden_names(receipt)) - beside, beside)
-    made = _unread(released, receipt) if notebook is None else _graded(released, notebook, outputs, shown)
+    made = _unread(released, receipt) if notebook is None else _graded(released, given, notebook, outputs, shown)
     _say_what_was_earned(made, receipt)
     nbformat.validate(made)
     folder = course.path("autograded", receipt.student, receipt.lab)
@@ -118,11 +123,22 @@ def _grade_id(cell: Mapping[str, Any]) -> str:
 
 
 def _graded(
-    released: Any, notebook: Mapping[str, Any], outputs: Mapping[int, Sequence[Mapping[str, Any]]], shown: showing.Shown
+    released: Any,
+    given: Any,
+    notebook: Mapping[str, Any],
+    outputs: Mapping[int, Sequence[Mapping[str, Any]]],
+    shown: showing.Shown,
 ) -> Any:
-    """The student's cells under the release's metadata, with what they showed."""
-    wanted = dict(_named(released))
-    handed_out = {cell.source for cell in released.cells}
+    """The student's cells under the release's metadata, with what they showed.
+
+    Which cells are graded follows from the release, as in the gradebook; what stands in them, from what the student was given.
+    """
+    own = dict(_named(given))
+    wanted = {
+        name: own[name] if name in own and own[name].cell_type == cell.cell_type else cell
+        for name, cell in _named(released)
+    }
+    handed_out = {cell.source for cell in given.cells}
     form = {"nbformat": 4, "nbformat_minor": 5, "cells": []}
     made = nbformat.from_dict({**form, "metadata": deepcopy(dict(released.metadata))})
     count = 0
@@ -202,7 +218,8 @@ def _unread(released: Any, receipt: Receipt) -> Any:
     made = nbformat.from_dict(deepcopy(dict(released)))
     reasons = remarks.safe(receipt, receipt.notes)
     said = remarks.state_remark(receipt) if receipt.state is State.UNREADABLE else f"{receipt.state}: not run"
-    lines = [f"**{markup.markdown(said)}**", *(f"- {markup.markdown(reason)}" for reason in reasons)]
+    lines = [f"**{markup.markdown(said)}**"]
+    lines += [f"- {markup.markdown(reason)}" for reason in reasons if reason not in said]
     made.cells.insert(0, _cell("markdown", "\n".join(lines)))
     _name_cells(made)
     return made
@@ -215,5 +232,6 @@ def _say_what_was_earned(notebook: Any, receipt: Receipt) -> None:
         if name in checks and cell.cell_type == "code":
             lines = remarks.safe(receipt, [remarks.earned(checks[name]), checks[name].mistake])
             text = "\nThis answer looks like one that makes a known mistake: ".join(lines)
-            output = {"output_type": "display_data", "data": {"text/plain": text}, "metadata": {}}
+            wrapped = "\n".join(textwrap.fill(line, WIDTH, break_on_hyphens=False) for line in text.splitlines())
+            output = {"output_type": "display_data", "data": {"text/plain": wrapped}, "metadata": {}}
             cell.outputs.append(nbformat.from_dict(output))

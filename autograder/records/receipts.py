@@ -180,12 +180,14 @@ def _unsound_check(check: CheckEvidence) -> str:
         return f"{check.name} has {check.score:g} of {check.points:g} points"
     if not all(map(_is_case, check.cases)):
         return f"a case of {check.name} is none"
+    if not isinstance(check.shared, bool):
+        return f"{check.name} does not say whether it was judged in the student's own process"
     return ""
 
 
 def _is_case(case: CaseEvidence) -> bool:
     flags = isinstance(case.passed, bool) and isinstance(case.hidden, bool)
-    return flags and isinstance(case.name, str) and isinstance(case.said, str)
+    return flags and all(isinstance(text, str) for text in (case.name, case.said, case.group))
 
 
 def _own(path: Path, lab: str) -> Receipt:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from autograder.evidence import CheckEvidence, Receipt, State, Verdict
 
 NO_RESPONSE = "No response."  # nbgrader's own words
+SHARED = "shared process"
 LONGEST = 300
 
 
@@ -37,6 +38,10 @@ def check_remark(check: CheckEvidence) -> str:
             return f"crashed in {cell}: the process ended there, so {lost}"
         case Verdict.TIMED_OUT:
             return f"timed out in {cell}: it ran for too long, so {lost}"
+        case Verdict.TAMPERED if check.shared and check.cases:
+            return (
+                f"tampered in {cell}: a canary passed, an assert that must fail, so nothing that its asserts say counts"
+            )
         case Verdict.TAMPERED:
             return f"tampered in {cell}: the answer sent the grader what no answer sends, so {lost}"
         case Verdict.NOT_REACHED:
@@ -49,8 +54,15 @@ def earned(check: CheckEvidence) -> str:
     if remark := check_remark(check):
         return f"Graded: 0 of {check.points:g} points; {remark}"
     passed = sum(case.passed for case in check.cases)
-    line = f"Graded: {check.score:g} of {check.points:g} points"
+    line = f"Graded: {check.score:g} of {check.points:g} points{f', {SHARED}' if check.shared else ''}"
     return f"{line}; {passed} of {len(check.cases)} cases, some of which are not shown" if check.cases else line
+
+
+def shared_remark(check: CheckEvidence) -> str:
+    """What a score is worth that asserts gave in the student's own process; "" for any other."""
+    return (
+        f"{SHARED}: the asserts of check_{check.name} ran beside the answer that they looked at" if check.shared else ""
+    )
 
 
 def hidden_names(receipt: Receipt) -> frozenset[str]:

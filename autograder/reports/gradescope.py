@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from autograder.evidence import CheckEvidence, Receipt, State, Verdict
 from autograder.intake.found import Submission, find
 from autograder.intake.shapes import student_id
 from autograder.records.remarks import check_remark, safe, state_remark
+from autograder.reports.packing import OVERLAYS
 from autograder.reports.show import evidence
 from autograder.reports.words import listed, number, printable
 from course_lib.checks.definition import Lab
@@ -107,7 +109,9 @@ def main(arguments: Sequence[str]) -> int:
     try:
         from autograder.grading.single import grade
 
-        made = run(Path(os.environ.get("AUTOGRADER_HOME") or HOME), arguments[0], grade)
+        home = Path(os.environ.get("AUTOGRADER_HOME") or HOME)
+        overlays = home / "source" / OVERLAYS
+        made = run(home, arguments[0], partial(grade, instructor=overlays) if overlays.is_dir() else grade)
     except (ValueError, OSError) as error:
         print(f"the submission was not graded: {error}", file=sys.stderr)
         return 1

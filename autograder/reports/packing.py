@@ -7,6 +7,7 @@ made there can be reproduced here.
     setup.sh, run_autograder   what Gradescope runs: once when it builds the image, and for each submission
     requirements.txt           what is installed, each at the version of `constraints.txt`, which is beside it
     secret.json                the key that hidden cases are drawn with
+    overlay/, versions/        an instructor's private overlay, and older versions of the lab that the course keeps
     course/                    the library, the grader and the lab
 """
 
@@ -21,7 +22,9 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from autograder.overlay.folder import Overlay, chosen
 from autograder.records.identity import SECRET, course_key
+from autograder.versions import FOLDER
 from course_lib.house.paths import root as course_root
 
 PACKED = (
@@ -36,6 +39,7 @@ PACKED = (
 LITTER = re.compile(r"^\.|^__pycache__$|\.pyc$|~$")
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 EXTRAS = ("grade",)
+OVERLAYS = "overlay"
 
 SETUP = """\
 #!/usr/bin/env bash
@@ -81,13 +85,20 @@ exec "${{AUTOGRADER_PYTHON:-$AUTOGRADER_HOME/venv/bin/python}}" -m autograder.re
 """
 
 
-def make_zip(lab: str, into: Path | str, course: Path | str | None = None, root: Path | str | None = None) -> Path:
+def make_zip(
+    lab: str,
+    into: Path | str,
+    course: Path | str | None = None,
+    root: Path | str | None = None,
+    instructor: Path | None = None,
+) -> Path:
     """Writes the zip for a lab of the course's repository `root` (the one that this is run in).
 
-    It gets the key of the nbgrader course in `course`; without one it gets a key of its own, and other bytes each time.
+    It gets the key of the nbgrader course in `course`, and the versions of the lab that the course keeps; without one it gets a
+    key of its own, and other bytes each time. With `instructor` it gets the private overlay of the lab in that folder.
 
     Raises:
-        ValueError: there is no such lab, or a requirement has no pinned version.
+        ValueError: there is no such lab, a requirement has no pinned version, or an overlay is missing or cannot be drawn from.
     """
     here, into = root or course_root(), Path(into).absolute()
     if here is None:
@@ -98,6 +109,9 @@ def make_zip(lab: str, into: Path | str, course: Path | str | None = None, root:
         raise ValueError(f"there is no lab {lab} in {root}; there is {there}")
     if not (root / "labs" / lab / f"{lab}.ipynb").is_file():
         raise ValueError(f"labs/{lab}/{lab}.ipynb is missing: run `course sync` first")
+    if instructor is not None and course is None:
+        raise ValueError("an overlay draws by the course's key: name the course too (--course)")
+    overlay = None if course is None else chosen(instructor, lab, Path(course))
     key = secrets.token_bytes(32) if course is None else course_key(course)
     texts = {
         "run_autograder": RUN.format(lab=lab),
@@ -115,11 +129,25 @@ def make_zip(lab: str, into: Path | str, course: Path | str | None = None, root:
                 _add(archive, name, text.encode(), 0o755 if script else 0o600 if name == SECRET else 0o644)
             for path in packed(root, lab):
                 _add(archive, f"course/{path.relative_to(root).as_posix()}", path.read_bytes(), 0o644)
+            for name, path in sorted(_private(lab, course, overlay)):
+                _add(archive, name, path.read_bytes(), 0o600)
         os.replace(beside, into)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
     return into
+
+
+def _private(lab: str, course: Path | str | None, overlay: Overlay | None) -> Iterator[tuple[str, Path]]:
+    """What an instructor keeps outside the repository: the overlay, and older versions of the lab; by their names in the zip."""
+    folders = [] if overlay is None else [(f"{OVERLAYS}/{lab}", overlay.folder)]
+    if course is not None:
+        folders += [(f"{FOLDER}/{lab}/{path.name}", path) for path in Path(course, FOLDER, lab).glob("[0-9a-f]*")]
+    for name, folder in folders:
+        for path in folder.rglob("*"):
+            inside = path.relative_to(folder)
+            if path.is_file() and not path.is_symlink() and not any(LITTER.search(part) for part in inside.parts):
+                yield f"{name}/{inside.as_posix()}", path
 
 
 def packed(root: Path, lab: str) -> list[Path]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from autograder.evidence import CaseEvidence, CheckEvidence, Receipt, Verdict
 from autograder.records.course import known_as
 from autograder.records.receipts import Receipts
+from autograder.records.remarks import SHARED
 from autograder.reports.standing import Item, Standing, standings
 from autograder.reports.words import line, listed, number, printable
 
@@ -43,9 +44,14 @@ def evidence(receipt: Receipt) -> list[str]:
 
 def _check(check: CheckEvidence) -> list[str]:
     verdict = "" if check.verdict is Verdict.JUDGED else f" · {check.verdict}"
-    lines = [f"{line(check.name)}: {number(check.score)} of {number(check.points)} points{verdict}"]
+    shared = f" · {SHARED}" if check.shared else ""
+    lines = [f"{line(check.name)}: {number(check.score)} of {number(check.points)} points{verdict}{shared}"]
     for case in check.cases:
         lines += _case(case)
+    for group in dict.fromkeys(case.group for case in check.cases if case.group):
+        passed = [case.passed for case in check.cases if case.group == group]
+        counts = "" if all(passed) else "; none of them counts"
+        lines.append(f"  together, {line(group)}: {sum(passed)} of {len(passed)} cases{counts}")
     if check.mistake:
         lines.append(f"  a known mistake: {line(check.mistake, 500)}")
     return lines
@@ -53,6 +59,7 @@ def _check(check: CheckEvidence) -> list[str]:
 
 def _case(case: CaseEvidence) -> list[str]:
     head = f"  {'✓' if case.passed else '✗'} {line(case.name)}{' (hidden)' if case.hidden else ''}"
+    head += f" · {line(case.group)}" if case.group else ""
     return [head, *(f"      {text}" for text in printable(case.said).split("\n") if text.strip())]
 
 

@@ -13,6 +13,7 @@ from statistics import fmean, median
 
 from autograder.evidence import Receipt, State, Verdict
 from autograder.records.receipts import Receipts
+from autograder.records.remarks import SHARED
 from autograder.reports.standing import standings
 from autograder.reports.words import line, number, table
 
@@ -31,6 +32,8 @@ class CheckStats:
     passed: float
     mean: float
     unjudged: dict[Verdict, int] = field(default_factory=dict)
+    shared: bool = False
+    """Whether it is asserts that ran in the students' own processes."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,8 @@ class Stats:
         rows = [["check", "points", "passed", "mean", "not judged"]]
         for check in self.checks:
             ended = ", ".join(f"{count} {verdict}" for verdict, count in check.unjudged.items()) or "–"
-            rows.append([line(check.name, 60), number(check.points), f"{check.passed:.0%}", f"{check.mean:.0%}", ended])
+            name = line(check.name, 60) + (f" ({SHARED})" if check.shared else "")
+            rows.append([name, number(check.points), f"{check.passed:.0%}", f"{check.mean:.0%}", ended])
         return ["", *table(rows)]
 
     def _mistakes(self) -> list[str]:
@@ -134,7 +138,8 @@ def _check_stats(judged: Sequence[Receipt]) -> list[CheckStats]:
         passed = fmean(check.score >= check.points - FULL for check in checks)
         mean = fmean(check.score / check.points if check.points else 1.0 for check in checks)
         ended = Counter(check.verdict for check in checks if check.verdict is not Verdict.JUDGED)
-        found.append(CheckStats(name, max(check.points for check in checks), passed, mean, dict(sorted(ended.items()))))
+        points, shared = max(check.points for check in checks), any(check.shared for check in checks)
+        found.append(CheckStats(name, points, passed, mean, dict(sorted(ended.items())), shared))
     return found
 
 

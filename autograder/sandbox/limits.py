@@ -4,6 +4,7 @@ A limit binds one process, and its children get it too. RLIMIT_AS counts what is
 which the claim forbids is refused when it is asked for, whoever asks and however.
 """
 
+import ctypes
 import mmap
 import os
 import sys
@@ -12,6 +13,9 @@ from autograder.sandbox.policy import Policy, SandboxError
 
 if sys.platform != "win32":
     import resource
+
+M_MMAP_THRESHOLD = -3  # malloc.h; once set, it no longer grows
+LARGE_BLOCK = 1 << 20
 
 
 def check(policy: Policy) -> None:
@@ -54,11 +58,21 @@ def limit_memory(extra_bytes: int) -> None:
 
     Raises ValueError where this is more than a limit in force leaves.
     """
+    _give_back_what_is_freed()
     most = address_space() + extra_bytes
     ceiling = resource.getrlimit(resource.RLIMIT_AS)[1]
     if ceiling != resource.RLIM_INFINITY and most > ceiling:
         raise ValueError(f"{extra_bytes >> 20} MiB more would be {most >> 20} MiB, and {ceiling >> 20} MiB are allowed")
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _give_back_what_is_freed() -> None:
+    """Has the C library unmap each large block as it is freed. By default glibc comes to take such blocks from a heap, where a
+    small one that is still in use keeps those below it: an answer that works tile by tile would seem to need all tiles."""
+    library = ctypes.CDLL(None)
+    if hasattr(library, "mallopt"):
+        library.mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
+        library.malloc_trim(0)
 
 
 def address_space() -> int:

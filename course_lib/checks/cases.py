@@ -14,12 +14,13 @@ import inspect
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from course_lib.checks.sealing import seal
+from course_lib.checks.values import LEFT_OUT
 
 
 @dataclass(frozen=True)
@@ -185,11 +186,15 @@ def _without_sources(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Case:
-    """One thing that a check looks at; it passes when every expectation of its steps holds."""
+    """One thing that a check looks at; it passes when every expectation of its steps holds.
+
+    group  the cases that it earns points together with: all of them pass, or none of them counts
+    """
 
     name: str
     steps: tuple[Step, ...]
     hint: str | None = None
+    group: str | None = field(default=None, metadata=LEFT_OUT)
 
     def __post_init__(self) -> None:
         if not any(step.expect for step in self.steps):
@@ -215,15 +220,16 @@ def case(
     target: int | str = 0,
     unchanged: bool = True,
     hint: str | None = None,
+    group: str | None = None,
 ) -> Case:
     """One call of a target and what it should give: the commonest case."""
     one = call(target, *args, kwargs=kwargs, expect=expect, bound=bound, raises=raises, unchanged=unchanged)
-    return Case(name, (one,), hint)
+    return Case(name, (one,), hint, group)
 
 
-def script(name: str, *steps: Step, hint: str | None = None) -> Case:
+def script(name: str, *steps: Step, hint: str | None = None, group: str | None = None) -> Case:
     """Several steps in a row, against one state."""
-    return Case(name, tuple(steps), hint)
+    return Case(name, tuple(steps), hint, group)
 
 
 def many(
@@ -234,6 +240,7 @@ def many(
     expect: Any,
     bound: Bound | None = None,
     hint: str | None = None,
+    group: str | None = None,
 ) -> Case:
     """Calls `target(*(a[i] for a in stacked), *fixed)` for every i; what comes back is stacked along a new first axis."""
     lengths = {len(values) for values in stacked}
@@ -242,15 +249,22 @@ def many(
     if 0 in lengths:
         raise ValueError("stacked arguments of length 0 call nothing, so the case could not fail")
     step = Step("many", 0, (tuple(stacked), tuple(fixed)), expect=_expectation(expect, bound, None))
-    return Case(name, (step,), hint)
+    return Case(name, (step,), hint, group)
 
 
 def typed(
-    name: str, value: Any, *, digits: int | None = None, also: Sequence = (), target: int = 0, hint: str | None = None
+    name: str,
+    value: Any,
+    *,
+    digits: int | None = None,
+    also: Sequence = (),
+    target: int = 0,
+    hint: str | None = None,
+    group: str | None = None,
 ) -> Case:
     """A value that the student worked out by hand and typed in, right to `digits` significant digits (None: exactly)."""
     digests = tuple(seal(answer, digits, name) for answer in (value, *also))
-    return Case(name, (Step("read", target, expect=Sealed(digests, digits, name)),), hint)
+    return Case(name, (Step("read", target, expect=Sealed(digests, digits, name)),), hint, group)
 
 
 def call(

@@ -1,6 +1,6 @@
 """Inputs from a seed: a fixed one in the notebook, a secret one when grading."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,13 @@ VISIBLE_SEED = 20
 class Draw:
     """What a check draws its inputs from. Every method advances one NumPy generator.
 
-    `name` is mixed into the seed, so that a check's inputs do not depend on which checks stand before it.
+    `name` is mixed into the seed, so that a check's inputs do not depend on which checks stand before it. `mine` holds the
+    numbers that a private overlay drew for the student at hand; they stay the same under every seed.
     """
 
     def __init__(self, seed: int = VISIBLE_SEED, name: str = "") -> None:
         self.rng = np.random.default_rng([seed, *name.encode()])
+        self.mine: Mapping[str, Any] = {}
 
     def normal(self, *shape: int, scale: float = 1.0, dtype: str = "float32") -> np.ndarray:
         """Normal numbers of standard deviation `scale`."""

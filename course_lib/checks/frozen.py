@@ -14,10 +14,12 @@ import numpy as np
 
 from course_lib.checks.cases import RECORDS
 from course_lib.checks.definition import Check, Lab, Mistake, Written
+from course_lib.checks.legacy.cell import Asserts
 from course_lib.checks.values import from_json, to_json
 
 FOLDER = Path(__file__).parent / "cases"
 # The last bits of exp() differ between processors; a frozen number is renewed only when it moved by more.
+LATER = ("groups", "asserts")  # what a file holds only where a check has it: older files stay as they are
 NEAR = {"f2": 1e-3, "f4": 1e-5, "f8": 1e-10, "c8": 1e-5, "c16": 1e-10}
 
 
@@ -79,7 +81,10 @@ def same(old: dict, new: dict) -> bool:
 def _freeze_check(check: Check) -> dict:
     cases = check.visible_cases()
     entry = {field.name: getattr(check, field.name) for field in dataclasses.fields(check)}
-    del entry["visible"], entry["hidden"]
+    # A cell of asserts is published with the notebook; its canaries, and what it hides, are not.
+    entry |= {"groups": check.groups or None, "asserts": True if check.asserts is not None else None}
+    left_out = {"visible", "hidden", *(name for name in LATER if entry[name] is None)}
+    entry = {name: value for name, value in entry.items() if name not in left_out}
     return {**entry, "cases": {case.name: to_json(case, RECORDS) for case in cases}}
 
 
@@ -89,6 +94,8 @@ def _thaw_check(entry: dict) -> Check:
     plain: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in entry.items() if key in known
     }
+    if plain.pop("asserts", False):
+        plain["asserts"] = Asserts()
     return Check(visible=lambda draw: cases, **plain)
 
 

@@ -1,6 +1,7 @@
 """The verdict: what each case's outcomes are worth. Nothing of a student's runs here."""
 
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,11 +11,15 @@ from course_lib.checks.cases import Bound, Case, Frequencies, Sealed, Step
 from course_lib.checks.compare import BLANK, UNWRITTEN, Difference, describe, difference, unchanged, value_difference
 from course_lib.checks.definition import Check, Mistake
 from course_lib.checks.frequencies import as_draws, tally
+from course_lib.checks.legacy.trial import Tried
 from course_lib.checks.perform import Outcome
 from course_lib.checks.sealing import seal
 from course_lib.checks.values import Unsendable
 
 Ask = Callable[[list[Step]], list[Outcome]]
+Attempt = Callable[[str], Tried]
+ASSERTS, UNSHOWN, CANARIES = "asserts", "asserts that are not shown", "canaries, which must fail"
+PASSED = "a canary passed"
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class CaseResult:
     hint: str | None
     printed: str
     fingerprint: list
+    group: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -33,20 +39,45 @@ class CaseResult:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Cases that earn together: all of them pass, or none counts. `name` is None for a case by itself."""
+
+    name: str | None
+    weight: float
+    cases: list[CaseResult]
+
+    @property
+    def passed(self) -> bool:
+        return all(case.passed for case in self.cases)
+
+
+@dataclass(frozen=True)
 class CheckResult:
-    """One check judged: every case weighs the same."""
+    """One check judged: every group of cases weighs the same unless the check says otherwise, a case by itself like a group."""
 
     check: Check
     cases: list[CaseResult]
 
     @property
+    def groups(self) -> list[Group]:
+        """What earns together, in the order of the first case of each."""
+        found: dict[tuple[str | None, int], list[CaseResult]] = {}
+        for place, case in enumerate(self.cases):
+            found.setdefault((case.group, -1 if case.group is not None else place), []).append(case)
+        return [Group(name, self.check.groups.get(name or "", 1), cases) for (name, _), cases in found.items()]
+
+    @property
     def score(self) -> float:
         """The points earned, to a hundredth; all of them only when every case passes."""
-        points = self.check.points
+        points, groups = self.check.points, self.groups
         if self.passed:
             return points
-        share = points * sum(case.passed for case in self.cases) / len(self.cases)
+        share = points * sum(group.weight for group in groups if group.passed) / sum(group.weight for group in groups)
         return round(share, 2) if round(share, 2) < points else math.floor(share * 100) / 100
+
+    def worth(self, group: Group) -> float:
+        """The points that a group earns, to a hundredth."""
+        return round(self.check.points * group.weight / sum(other.weight for other in self.groups), 2)
 
     @property
     def passed(self) -> bool:
@@ -71,7 +102,37 @@ def judge_case(case: Case, ask: Ask) -> CaseResult:
     )
     printed = "".join(outcome.printed for outcome in outcomes)
     prints = [fingerprint(step, outcome) for step, outcome in zip(case.steps, outcomes, strict=True)]
-    return CaseResult(case.name, found, case.hint, printed, prints)
+    return CaseResult(case.name, found, case.hint, printed, prints, case.group)
+
+
+def judge_asserts(check: Check, attempt: Attempt, seed: int | None = None) -> CheckResult:
+    """Has a cell of asserts and its canaries run, each in the same state, and judges what came of it.
+
+    A seed draws the order, so that what runs cannot tell by it which it is, and which canaries run of many. They say
+    something only of asserts that held.
+    """
+    asserts = check.asserts
+    assert asserts is not None
+    canaries = asserts.canaries(seed)
+    sources = [asserts.source, *(canary.source for canary in canaries)]
+    places = list(range(len(sources)))
+    if seed is not None:
+        random.Random(seed).shuffle(places)
+    tried: dict[int, Tried] = {}
+    while places and not (0 in tried and tried[0].kinds):  # of asserts that failed, canaries have nothing to say
+        place = places.pop(0)
+        tried[place] = attempt(sources[place])
+    cell = tried[0]
+    said = _raised(cell, asserts.line(cell.line)) if cell.kinds else ""
+    hidden = bool(said) and asserts.hides(cell.line)
+    found = [(ASSERTS, "" if hidden else said)]
+    if asserts.not_shown and (hidden or not said):
+        found.append((UNSHOWN, said))
+    if not said:
+        wrong = (_believed(canary.said, tried[place]) for place, canary in enumerate(canaries, start=1))
+        found.append((CANARIES, next(filter(None, wrong), "")))
+    cases = [CaseResult(name, Difference(text) if text else None, None, "", [], ASSERTS) for name, text in found]
+    return CheckResult(check, cases)
 
 
 def fingerprint(step: Step, outcome: Outcome) -> object:
@@ -96,6 +157,21 @@ def recognise(result: CheckResult, mistakes: list[Mistake]) -> str | None:
         if known and all(case.name in known and _alike(case.fingerprint, known[case.name]) for case in result.cases):
             return mistake.text
     return None
+
+
+def _raised(tried: Tried, line: str) -> str:
+    """What an attempt raised, and where, in words."""
+    where = f"line {tried.line}, {line}" if line else "before its first line"
+    return f"{where}: {': '.join(filter(None, [tried.kinds[0], tried.text]))}"
+
+
+def _believed(said: str, tried: Tried) -> str:
+    """Why a canary does not vouch for the asserts; "" when it failed as it must."""
+    if not tried.kinds:
+        return f"{PASSED}: {said}"
+    if "AssertionError" in tried.kinds:
+        return ""
+    return f"a canary raised {tried.kinds[0]} and not AssertionError: {said}"
 
 
 def _wrong(step: Step, outcome: Outcome) -> Difference | None:

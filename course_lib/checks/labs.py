@@ -13,7 +13,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -31,14 +31,18 @@ class KnownWrong:
     loses: dict[str, float]
 
 
-def load(folder: Path | str) -> Lab:
-    """The lab of an author's folder, hidden cases included."""
+def load(folder: Path | str, overlay: Path | str | None = None) -> Lab:
+    """The lab of an author's folder, hidden cases included, with what the `overlay.py` of another folder adds to it.
+
+    Raises ValueError where the definitions are missing, or name another lab than their folder.
+    """
     folder = Path(folder).resolve()
-    package = f"_lab_{folder.name}"
+    # Two versions of a lab, or a lab with and without its overlay, may be there at once.
+    package = f"_lab_{folder.name}_{hashlib.sha256(f'{folder} {overlay}'.encode()).hexdigest()[:8]}"
     for name in [name for name in sys.modules if name == package or name.startswith(package + ".")]:
         del sys.modules[name]
     module = ModuleType(package)
-    module.__path__ = [str(folder)]
+    module.__path__ = [str(folder), *([str(overlay)] if overlay else [])]
     sys.modules[package] = module
     lab = getattr(_module(package, folder / "checks.py"), "lab", None)
     if not isinstance(lab, Lab):
@@ -47,16 +51,30 @@ def load(folder: Path | str) -> Lab:
         raise ValueError(f"{folder / 'checks.py'} names its lab {lab.name!r}; its folder is {folder.name!r}")
     if (folder / "hidden.py").exists():
         _module(package, folder / "hidden.py")
+    if overlay:
+        _module(package, Path(overlay) / "overlay.py")
+    _read_asserts(lab, folder)
     return lab
 
 
 def version(folder: Path | str) -> str:
-    """A digest of what decides a score: the check definitions, visible and hidden, and what they are made of."""
+    """A digest of what decides a score: the check definitions, what they are made of, and cells of asserts."""
     digest = hashlib.sha256()
-    for path in sorted(Path(folder).glob("*.py")):
-        if path.stem != Path(folder).resolve().name:  # the notebook
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in _checks_of(Path(folder)):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    for name, source in sorted(_assert_cells(Path(folder).resolve()).items()):
+        digest.update(f"{name}\0{source}\0".encode())
     return digest.hexdigest()[:12]
+
+
+def definitions(folder: Path | str) -> list[Path]:
+    """The files of an author's folder that grading needs: not the notebook, unless it has cells of asserts."""
+    folder = Path(folder).resolve()
+    return [*_checks_of(folder), *([folder / f"{folder.name}.py"] if _assert_cells(folder) else [])]
+
+
+def _checks_of(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.glob("*.py")) if path.stem != folder.resolve().name]
 
 
 def known_wrong(folder: Path | str) -> list[KnownWrong]:
@@ -113,6 +131,31 @@ def assigned(target: ast.expr) -> Iterator[str]:
     elif isinstance(target, ast.Tuple | ast.List):
         for part in target.elts:
             yield from assigned(part)
+
+
+def _read_asserts(lab: Lab, folder: Path) -> None:
+    """Gives each cell of asserts that the lab declares its source, from the author's notebook."""
+    wanted = {name: check.asserts for name, check in lab.checks.items() if check.asserts is not None}
+    cells = _assert_cells(folder) if wanted else {}
+    for name, asserts in wanted.items():
+        if name not in cells:
+            raise ValueError(f'{folder.name}.py needs a code cell marked asserts="{name}"')
+        lab.checks[name].asserts = whole = replace(asserts, source=cells[name])
+        try:
+            whole.check()
+        except ValueError as error:
+            raise ValueError(f"asserts {name!r} of {lab.name}: {error}") from None
+
+
+def _assert_cells(folder: Path) -> dict[str, str]:
+    """The cells marked asserts="NAME" in a lab's notebook: their sources, by name."""
+    path = folder / f"{folder.name}.py"
+    if not path.is_file() or "asserts=" not in (text := path.read_text(encoding="utf-8")):
+        return {}
+    import jupytext
+
+    cells = jupytext.reads(text, fmt="py:percent").cells
+    return {cell.metadata["asserts"]: cell.source for cell in cells if "asserts" in cell.metadata}
 
 
 def _module(package: str, path: Path) -> ModuleType:

@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from course_lib.checks.judging import CaseResult, CheckResult
+from course_lib.checks.judging import CaseResult, CheckResult, Group
 
 PRINTED_LINES = 4
 KERNEL_FILE = re.compile(r"\S*ipykernel_\d+\S*?:(\d+): ")  # a notebook's cell, as a warning names it
@@ -39,7 +39,7 @@ class Report:
         right = f"{_passed(result)} of {len(result.cases)} cases · {earned}"
         lines = [f"{mark} {result.check.name}".ljust(width - len(right)) + right]
         for case, evidence in _evidence(result):
-            lines.append(f"   {'✓' if case.passed else '✗'} {case.name}")
+            lines.append(f"   {'✓' if case.passed else '✗'} {case.name}{f' · {case.group}' if case.group else ''}")
             if evidence:
                 lines.append(f"       {evidence}")
         lines += [f"   {title}: {text}" for title, text in self._help()]
@@ -62,13 +62,15 @@ class Report:
         rows = "".join(_row(case, evidence, case.name == drawn) for case, evidence in _evidence(result))
         table = f'<table style="margin:0.4em 0;border-collapse:collapse;text-align:left;font-size:14px">{rows}</table>'
         help_lines = "".join(
-            f"<p style='margin:0.3em 0'><b>{title}:</b> {escape(text)}</p>" for title, text in self._help()
+            f"<p style='margin:0.3em 0'><b>{escape(title)}:</b> {escape(text)}</p>" for title, text in self._help()
         )
         doc = f"<div style='opacity:0.8'>{escape(result.check.doc)}</div>"
         return f'<div style="max-width:60em;font-size:14px;line-height:1.45">{head}{doc}{table}{help_lines}</div>'
 
     def _help(self) -> list[tuple[str, str]]:
-        lines = []
+        lines = [
+            (f"Together, {group.name}", _together(self.result, group)) for group in self.result.groups if group.name
+        ]
         printed = next((case.printed for case in self.result.cases if case.printed and not case.passed), None)
         if printed:
             last = " ⏎ ".join(printed.split("\n")[-PRINTED_LINES - 1 :]).strip(" ⏎")
@@ -113,6 +115,13 @@ def _passed(result: CheckResult) -> int:
     return sum(case.passed for case in result.cases)
 
 
+def _together(result: CheckResult, group: Group) -> str:
+    """What a group of cases earned, and that it does so as a whole."""
+    worth = result.worth(group)
+    passed = f"{sum(case.passed for case in group.cases)} of {len(group.cases)} cases"
+    return f"{points_text(worth if group.passed else 0)} / {points_text(worth)} points ({passed}; all or none)"
+
+
 def _evidence(result: CheckResult) -> Iterator[tuple[CaseResult, str]]:
     """Each case with its evidence; what was just said is not said again."""
     last = None
@@ -125,12 +134,14 @@ def _evidence(result: CheckResult) -> Iterator[tuple[CaseResult, str]]:
 def _row(case: CaseResult, evidence: str, with_picture: bool) -> str:
     colour, mark = (OK, "✓") if case.passed else (WRONG, "✗")
     cell = "style='text-align:left;vertical-align:top;padding:2px 10px 2px 0'"
+    group = f"<br><small>{escape(case.group)}</small>" if case.group else ""
     evidence = escape(evidence)
     if case.difference and with_picture and case.difference.wrong is not None and case.difference.wrong.size > 1:
         evidence += f"<br>{_picture(case.difference.wrong)}"
     return (
         f"<tr><td {cell}><span style='color:{colour};font-weight:600'>{mark}</span></td>"
-        f"<td {cell}><span style='white-space:nowrap'>{escape(case.name)}</span></td><td {cell}>{evidence}</td></tr>"
+        f"<td {cell}><span style='white-space:nowrap'>{escape(case.name)}</span>{group}</td>"
+        f"<td {cell}>{evidence}</td></tr>"
     )
 
 

@@ -23,6 +23,8 @@ MAX_HEADER = 4 << 20
 MAX_BODY = 64 << 20
 MAX_DEPTH = 40
 MAX_PARTS = 1_000_000
+LEFT_OUT = {"left out": True}
+"""The metadata of a record's last field that does not travel while it is None: frames from before it was there stay the same."""
 DTYPES = frozenset(["b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"])
 
 
@@ -88,7 +90,9 @@ class Packer:
         if is_tensor(value):
             return self._tensor(value)
         if self._records.get(kind.__name__) is kind:
-            parts = (getattr(value, field.name) for field in fields(value))
+            parts = [getattr(value, field.name) for field in fields(value)]
+            if parts[-1] is None and fields(value)[-1].metadata == LEFT_OUT:
+                parts.pop()
             return {"$": kind.__name__, "v": self._all(parts, depth)}
         return _refuse(f"a value of type {kind.__name__}")
 
@@ -109,7 +113,11 @@ class Packer:
 
         if tensor.numel() * tensor.element_size() > MAX_BODY:
             raise Unsendable(f"it is too large (at most {MAX_BODY / 1e6:.0f} MB)")
-        plain = torch.Tensor.detach(tensor).cpu().resolve_conj().resolve_neg()
+        plain = torch.Tensor.detach(tensor)
+        if plain.is_meta or plain.layout is not torch.strided or plain.is_quantized:
+            kind = "meta" if plain.is_meta else "quantised" if plain.is_quantized else "sparse"
+            _refuse(f"a {kind} tensor")
+        plain = plain.cpu().resolve_conj().resolve_neg()
         # NumPy has no bfloat16; every bfloat16 is a float32.
         array = plain.float().numpy() if plain.dtype is torch.bfloat16 else plain.numpy()
         return self._array(array, "tensor", t=str(plain.dtype).removeprefix("torch."))

@@ -14,8 +14,9 @@ from typing import Any
 
 from course_lib.checks.cases import Case
 from course_lib.checks.definition import Check, Lab, Mistake
-from course_lib.checks.judging import CheckResult, judge
+from course_lib.checks.judging import CheckResult, judge, judge_asserts
 from course_lib.checks.labs import KnownWrong, defined_names, known_wrong
+from course_lib.checks.legacy.trial import attempt
 from course_lib.checks.notebook import answering
 from course_lib.checks.perform import ask_here
 
@@ -31,6 +32,13 @@ class Recorder:
         looked_at = [check for check in lab.checks.values() if only is None or check.name in only]
         self._cases = {check.name: cases_of(check) for check in looked_at}
         self.results: dict[str, CheckResult] = {}
+
+    def look_into(self, cell: str, namespace: dict[str, Any]) -> None:
+        """Judges a cell of asserts, as its author or as students have it, among these names; any other cell is left alone."""
+        check = asserted(self._lab).get(cell.strip())
+        if check is not None and check.name in self._cases:
+            # What it defines goes nowhere; the grader, which forks, keeps apart what it changes, too.
+            self.results[check.name] = judge_asserts(check, lambda source: attempt(source, dict(namespace)))
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         if name not in self._lab.checks:
@@ -74,30 +82,74 @@ def replaced(cells: list[str], wrong: KnownWrong) -> list[str]:
     return [f"{cell}\n{wrong.code}" if hit else cell for cell, hit in zip(cells, here, strict=True)]
 
 
-def reached(cells: list[str], names: Collection[str]) -> set[str]:
+def asserted(lab: Lab) -> dict[str, Check]:
+    """The lab's checks that are cells of asserts, by the source of the cell, whole and as it is shown."""
+    found = [(check, check.asserts) for check in lab.checks.values() if check.asserts is not None]
+    return {text.strip(): check for check, asserts in found for text in (asserts.source, asserts.shown)}
+
+
+def without(cells: list[str], broken: Collection[int]) -> list[str]:
+    """The notebook with a syntax error in the cells of these numbers."""
+    return [f"{cell}\n)" if number in broken else cell for number, cell in enumerate(cells)]
+
+
+def answered(cells: list[str]) -> list[int]:
+    """The numbers of the cells that hold an answer."""
+    return [number for number, cell in enumerate(cells) if "### BEGIN SOLUTION" in cell]
+
+
+def bound(cell: str) -> set[str]:
+    """The names that a cell gives to the notebook."""
+    return _bound_and_used(cell)[0]
+
+
+def reached(cells: list[str], names: Collection[str], lab: Lab | None = None) -> set[str]:
     """The checks that may come out otherwise when what these names stand for is replaced: by the names that cells use.
 
-    A cell that uses one of them passes it on to every name that it binds, and to the checks on its lines.
+    A cell that uses one of them passes it on to every name that it binds, and to the checks on its lines; a cell of
+    asserts of `lab` is a check itself.
     """
     changed, checks = set(names), set()
     for cell in cells:
-        bound, used = _bound_and_used(symtable.symtable(cell, "cell", "exec"))
-        if bound & set(names) or changed & used:
-            changed |= bound
-            lines = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Attribute)]
-            checks |= {node.attr for node in lines if isinstance(node.value, ast.Name) and node.value.id == "check"}
+        binds, uses = _bound_and_used(cell)
+        if binds & set(names) or changed & uses:
+            changed |= binds
+            checks |= _checks_in(cell, lab)
     return checks
 
 
-def _bound_and_used(table: symtable.SymbolTable, inside: bool = False) -> tuple[set[str], set[str]]:
+def lost_without(cells: list[str], number: int, lab: Lab | None = None) -> set[str]:
+    """The checks that cannot be reached without the cell of this number: they use a name that it alone gives."""
+    others = set().union(*(bound(cell) for other, cell in enumerate(cells) if other != number))
+    own = bound(cells[number]) - others
+    return {check for cell in cells if own & _bound_and_used(cell)[1] for check in _checks_in(cell, lab)}
+
+
+def _checks_in(cell: str, lab: Lab | None) -> set[str]:
+    """The checks on a cell's lines, and the one that a cell of asserts is."""
+    lines = [node for node in ast.walk(ast.parse(cell)) if isinstance(node, ast.Attribute)]
+    checks = {node.attr for node in lines if isinstance(node.value, ast.Name) and node.value.id == "check"}
+    asserts = asserted(lab) if lab is not None else {}
+    return checks | ({asserts[cell.strip()].name} if cell.strip() in asserts else set())
+
+
+def _bound_and_used(cell: str) -> tuple[set[str], set[str]]:
+    """The names that a cell binds and those that it reads; none for a cell that does not parse, as one with a magic."""
+    try:
+        return _names_in(symtable.symtable(cell, "cell", "exec"))
+    except SyntaxError:
+        return set(), set()
+
+
+def _names_in(table: symtable.SymbolTable, inside: bool = False) -> tuple[set[str], set[str]]:
     """The global names that code binds and those that it reads, in its functions too."""
     symbols = [symbol for symbol in table.get_symbols() if not inside or symbol.is_global()]
-    bound = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
-    used = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
+    binds = {symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()}
+    uses = {symbol.get_name() for symbol in symbols if symbol.is_referenced()}
     for child in table.get_children():
-        more_bound, more_used = _bound_and_used(child, inside=True)
-        bound, used = bound | more_bound, used | more_used
-    return bound, used
+        more_binds, more_uses = _names_in(child, inside=True)
+        binds, uses = binds | more_binds, uses | more_uses
+    return binds, uses
 
 
 def run(cells: list[str], lab: Lab, cases_of: CasesOf, only: Collection[str] | None = None) -> dict[str, CheckResult]:
@@ -115,6 +167,7 @@ def run(cells: list[str], lab: Lab, cases_of: CasesOf, only: Collection[str] | N
         contextlib.redirect_stderr(quiet),
     ):
         for number, cell in enumerate(cells):
+            recorder.look_into(cell, namespace)
             with contextlib.suppress(Exception, SystemExit):
                 exec(compile(cell, f"<cell {number}>", "exec"), namespace)
     return recorder.results
@@ -129,7 +182,7 @@ def mistakes(lab: Lab, folder: Path | str) -> list[Mistake]:
         outcomes = {
             name: {case.name: case.fingerprint for case in result.cases}
             for name, result in results.items()
-            if not result.passed
+            if not result.passed and result.check.asserts is None  # whose failing says too little to name a mistake
         }
         if outcomes:
             found.append(Mistake(wrong.text, outcomes))

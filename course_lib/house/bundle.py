@@ -101,7 +101,7 @@ def leaks(folder: Path, root: Path) -> list[str]:
 class Secret:
     """Lines that must not be published, stripped and without empty ones; `shown` is text that students see anyway."""
 
-    kind: Literal["answer", "known-wrong answer", "hidden cases", "name of a hidden case", "rubric"]
+    kind: Literal["answer", "known-wrong answer", "hidden asserts", "hidden cases", "name of a hidden case", "rubric"]
     lab: str
     lines: tuple[str, ...]
     shown: str = ""
@@ -192,6 +192,7 @@ def _zipped(folder: Path) -> Path:
 def _secrets(folder: Path) -> Iterator[Secret]:
     """Everything in a lab's folder that students must find out themselves."""
     from course_lib.checks import labs
+    from course_lib.checks.legacy.cell import Asserts
     from course_lib.house.release import SOLUTION, show_given
 
     lab = labs.load(folder)
@@ -202,7 +203,7 @@ def _secrets(folder: Path) -> Iterator[Secret]:
             answers.append(cell.source)
         else:
             answers += inside
-            public.append(show_given(SOLUTION.sub("", cell.source)))
+            public.append(show_given(SOLUTION.sub("", Asserts(cell.source).shown)))
     shown = "\n".join(public)
     for answer in answers:
         yield Secret("answer", lab.name, _stripped(answer), shown)
@@ -216,6 +217,8 @@ def _secrets(folder: Path) -> Iterator[Secret]:
         seen = {case.name for case in check.visible_cases()}
         names = (case.name for case in check.hidden_cases(seed=0) if case.name not in seen)
         yield Secret("name of a hidden case", lab.name, tuple(names))
+        if check.asserts is not None:
+            yield Secret("hidden asserts", lab.name, _stripped(check.asserts.not_shown), shown)
 
 
 def _code(path: Path) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The `course` command: open the course, look at this machine, regenerate what is generated, print the map, publish.
+"""The `course` command: open the course, look at this machine, regenerate, print the map, publish, fetch what is not shipped.
 
 Each command imports what it needs when it runs, so that `course --help` is instant and `course start` does not pay for
 torch. A ValueError is a message to the user, here as everywhere in the course, and is shown as one line.
@@ -77,3 +77,17 @@ def bundle(target: Path) -> None:
 
     make(target)
     click.echo(f"student bundle: {target}")
+
+
+@main.group()
+def fetch() -> None:
+    """Get what the course does not ship, once; nothing else needs a network."""
+
+
+@fetch.command()
+@click.argument("names", nargs=-1)
+def vocabularies(names: tuple[str, ...]) -> None:
+    """Get the vocabularies of real models, all or those of NAMES: gpt2, cl100k, o200k, mistral."""
+    from course_lib.house.fetch import run
+
+    run(names)

@@ -90,7 +90,7 @@ def read(source: Path) -> Any:
 
     notebook = jupytext.read(source, fmt="py:percent")
     for cell in notebook.cells:
-        if unknown := sorted(set(cell.metadata) - KEPT - LAYOUT - {"written"}):
+        if unknown := sorted(set(cell.metadata) - KEPT - LAYOUT - {"written", "asserts"}):
             raise ValueError(f"unknown cell metadata {unknown[0]!r} at the cell that begins {cell.source[:40]!r}")
     return notebook
 

@@ -5,6 +5,8 @@ Authors mark almost nothing. What nbgrader has to know about a cell follows from
     check.softmax(softmax)                     alone in its cell: a test cell, locked, worth the points of that check
     ### BEGIN SOLUTION … ### END SOLUTION      an answer in code, named after the first name that its cell defines
     # %% [markdown] written="which_wall"       an answer in words, graded by a person, worth the points of its rubric
+    # %% asserts="old_softmax"                 a cell of plain asserts: a test cell, locked, worth the points of that check;
+                                               ### BEGIN HIDDEN TESTS … ### END HIDDEN TESTS in it are left out
 
 A bug hunt shows students faulty code where the author has the mended one. Kept as comments after the answer, between
 `### BEGIN GIVEN` and `### END GIVEN`, the faulty lines become code in the release, in the place of nbgrader's stub.
@@ -17,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from course_lib.checks.definition import Lab
+from course_lib.checks.definition import Check, Lab
 from course_lib.house import notebooks
 
 STUB = "# YOUR CODE HERE\nraise NotImplementedError"
@@ -29,7 +31,7 @@ GIVEN = re.compile(
 )
 
 
-MARKER = re.compile(r"#\s*(BEGIN|END)\s+(SOLUTION|GIVEN)\b", re.IGNORECASE)  # however it is spelt
+MARKER = re.compile(r"#\s*(BEGIN|END)\s+(SOLUTION|GIVEN|HIDDEN\s+TESTS?)\b", re.IGNORECASE)  # however it is spelt
 
 
 def mark(notebook: Any, lab: Lab) -> None:
@@ -43,6 +45,8 @@ def mark(notebook: Any, lab: Lab) -> None:
     names: set[str] = set()
     for cell in notebook.cells:
         _check_markers(cell.source)
+        if "BEGIN HIDDEN TESTS" in cell.source and "asserts" not in cell.metadata:
+            raise ValueError(f'the cell that begins {cell.source[:40]!r} hides tests: mark it asserts="NAME"')
         has_answer = SOLUTION.search(cell.source) is not None
         grade: float | None = None
         solution = True
@@ -50,14 +54,21 @@ def mark(notebook: Any, lab: Lab) -> None:
             name = cell.metadata.pop("written")
             written.append(name)
             grade = _points("written item", name, lab.written_items)
+        elif "asserts" in cell.metadata:
+            check = cell.metadata.pop("asserts")
+            if cell.cell_type != "code" or has_answer:
+                raise ValueError(f"the asserts {check!r} must be a code cell that holds no answer")
+            lines.append(check)
+            name, solution = f"check_{check}", False
+            grade = _points("asserts", check, _checks(lab, asserts=True))
         elif cell.cell_type == "code" and (check := checked(cell.source)):
             if has_answer:
                 raise ValueError(f"the cell of check.{check} must hold that line alone, and it holds an answer")
             lines.append(check)
             name, solution = f"check_{check}", False
-            grade = _points("check", check, lab.checks)
+            grade = _points("check", check, _checks(lab, asserts=False))
         elif cell.cell_type == "code" and has_answer:
-            name = _first_name(cell.source)
+            name = first_name(cell.source)
         elif has_answer:
             raise ValueError(f'the text cell that begins {cell.source[:40]!r} holds an answer: give it written="NAME"')
         else:
@@ -133,7 +144,9 @@ def _check_markers(source: str) -> None:
     """An unpaired or misspelt marker could leave an answer in the release."""
     found = [line.strip() for line in source.splitlines() if MARKER.search(line)]
     wanted = [
-        part for kind in re.findall(r"BEGIN (SOLUTION|GIVEN)", source) for part in (f"BEGIN {kind}", f"END {kind}")
+        part
+        for kind in re.findall(r"BEGIN (SOLUTION|GIVEN|HIDDEN TESTS)", source)
+        for part in (f"BEGIN {kind}", f"END {kind}")
     ]
     if found != [f"### {marker}" for marker in wanted]:
         raise ValueError(f"markers must be whole lines, in pairs of ### BEGIN … and ### END …; a cell has {found}")
@@ -153,7 +166,13 @@ def _points(kind: str, name: str, items: dict) -> float:
     return items[name].points
 
 
-def _first_name(source: str) -> str:
+def _checks(lab: Lab, asserts: bool) -> dict[str, Check]:
+    """The checks of a lab that are cells of asserts, or those that have a check line."""
+    return {name: check for name, check in lab.checks.items() if (check.asserts is not None) == asserts}
+
+
+def first_name(source: str) -> str:
+    """The first name that a cell defines. Raises ValueError for a cell that defines none or does not parse."""
     try:
         body = ast.parse(source).body
     except SyntaxError as error:

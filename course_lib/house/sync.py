@@ -78,7 +78,7 @@ def run(root: Path | None = None, check: bool = False, force: bool = False) -> i
     for path in stale:
         print(f"stale: {path.relative_to(root)} has no source any more; delete it")
     if fresh != known:
-        with contextlib.suppress(PermissionError):  # what is not remembered is made again
+        with contextlib.suppress(OSError):  # a course that cannot be written: what is not remembered is made again
             write(root / STATE, json.dumps(fresh, indent=1) + "\n")
     return changed + len(stale) if check else changed
 

@@ -152,15 +152,16 @@ def by_a_race(tokens, q, p, random):
 @lab.hidden("is_wrong")
 def is_wrong(draw: Draw) -> Iterator[Case]:
     shares = "Compare every share that a round can have with its probability, not the first token's alone."
-    yield pair_case("wrong: the ratio is upside down", upside_down, plain, shares)
-    yield pair_case("wrong: the residual of another position", residual_of_another_row, plain, shares)
-    yield pair_case("wrong: every token stands with the same probability", one_rate_for_all_tokens, plain, shares)
-    yield pair_case("wrong: counts accepted tokens after a rejected one", any_that_stand, plain, shares)
-    yield pair_case("wrong: the last token from the row before", bonus_from_the_row_before, plain, shares)
+    yield pair_case("wrong: the ratio is upside down", upside_down, plain, shares, draw)
+    yield pair_case("wrong: the residual of another position", residual_of_another_row, plain, shares, draw)
+    yield pair_case("wrong: every token stands with the same probability", one_rate_for_all_tokens, plain, shares, draw)
+    yield pair_case("wrong: counts accepted tokens after a rejected one", any_that_stand, plain, shares, draw)
+    yield pair_case("wrong: the last token from the row before", bonus_from_the_row_before, plain, shares, draw)
     yield pair_case(
         "wrong: reads the rows of the first sequence for all",
         rows_of_the_first_sequence,
         plain,
         "Equal sequences cannot show whose rows are read. Let a batch hold two kinds.",
+        draw,
     )
-    yield pair_case("right, and it draws by a race", from_p, by_a_race, "Compare shares, not tokens.")
+    yield pair_case("right, and it draws by a race", from_p, by_a_race, "Compare shares, not tokens.", draw)

@@ -19,7 +19,7 @@ import numpy as np
 
 from course_lib.arrays import sample
 from course_lib.checks import Draw, Frequencies, Register, call, case, put, script
-from course_lib.checks.cases import Case, Given, Step
+from course_lib.checks.cases import Case, Given, Kept, Step
 
 from .checks import lab
 
@@ -35,6 +35,12 @@ def shipped(*functions: Callable, name: str | None = None) -> Given:
     last = functions[-1].__name__
     source = "\n\n".join([IMPORTS, *(inspect.getsource(function) for function in functions)])
     return Given(name or last, source.replace(f"def {last}(", f"def {name or last}("))
+
+
+def at_the_judge(*functions: Callable, **constants: list | bool | str) -> Kept:
+    """The last of these functions, to be called where the verdict is reached, with what else it needs."""
+    one = shipped(*functions)
+    return Kept(one.name, "".join([*(f"{name} = {value!r}\n" for name, value in constants.items()), one.source]))
 
 
 def always(u: float) -> Given:
@@ -88,7 +94,7 @@ def halves(*shape):
 def as_tokens(tokens, largest):
     if tokens is None:
         raise NotImplementedError
-    array = np.array(tokens)
+    array = np.array(getattr(tokens, "array", tokens))  # a tensor travels as its array
     if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "iu":
         return f"needs whole numbers of shape (batch, n), got {array.shape}"
     if array.min() < 0 or array.max() > largest:
@@ -115,8 +121,9 @@ def hunt_alone(tokens, smallest):
     return "fails" if not smallest else "nothing smaller fails" if tokens.size == 2 else "something smaller fails too"
 
 
-def hunt_pair(tokens, closest, q, p):
+def hunt_pair(tokens, closest):
     """What a sequence gets beside a copy of itself is what it should get beside any other."""
+    q, p = np.array(PAIR_Q), np.array(PAIR_P)
 
     def new(ids):
         return faulty_step(lambda text: q[text], lambda text: p[text], ids, 1, halves)
@@ -135,14 +142,15 @@ def hunt_pair(tokens, closest, q, p):
     return f"{np.sum(tokens[0] != tokens[1])} of 2 tokens differ" if closest else "disturbed"
 
 
-PAIR_Q = np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.3, 0.4, 0.3]])
-PAIR_P = np.array([[0.6, 0.2, 0.2], [0.1, 0.1, 0.8], [0.5, 0.3, 0.2]])
+PAIR_Q = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.3, 0.4, 0.3]]
+PAIR_P = [[0.6, 0.2, 0.2], [0.1, 0.1, 0.8], [0.5, 0.3, 0.2]]
 
 
 @lab.check(points=4, target=["failing_tokens", "failing_pair"], minutes=8)
 def failing_input(draw: Draw) -> Iterator[Case]:
     """The smallest inputs on which speculative_step, as it was handed out, goes wrong."""
-    alone, pair = (shipped(halves, faulty_step, as_tokens, hunt) for hunt in (hunt_alone, hunt_pair))
+    alone = at_the_judge(halves, faulty_step, as_tokens, hunt_alone)
+    pair = at_the_judge(halves, faulty_step, as_tokens, hunt_pair, PAIR_Q=PAIR_Q, PAIR_P=PAIR_P)
     yield script(
         "failing_tokens: it fails",
         put("hunt", alone),
@@ -158,13 +166,13 @@ def failing_input(draw: Draw) -> Iterator[Case]:
     yield script(
         "failing_pair: one sequence disturbs the other",
         put("hunt", pair),
-        call("hunt", Register(1), False, PAIR_Q, PAIR_P, expect="disturbed"),
+        call("hunt", Register(1), False, expect="disturbed"),
         hint="Run the step on each of the three last tokens beside a copy of itself. After which of them does the draft stand?",
     )
     yield script(
         "failing_pair: as alike as can be",
         put("hunt", pair),
-        call("hunt", Register(1), True, PAIR_Q, PAIR_P, expect="1 of 2 tokens differ"),
+        call("hunt", Register(1), True, expect="1 of 2 tokens differ"),
         hint="What differs without need hides what matters: the first column has nothing to do with it.",
     )
 
@@ -339,6 +347,7 @@ def hunt_share(p, q, token, share, question):
     """One question about a counterexample: how often the faulty code emits the token is added up over all drafts."""
     if any(part is None for part in (p, q, token, share)):
         raise NotImplementedError
+    p, q, token, share = (getattr(part, "array", part) for part in (p, q, token, share))  # tensors travel as arrays
     p, q = np.array(p, dtype=float), np.array(q, dtype=float)
     if p.shape != q.shape or p.ndim != 1 or p.size == 0:
         return f"needs two rows of one length, got {p.shape} and {q.shape}"
@@ -362,7 +371,7 @@ def hunt_share(p, q, token, share, question):
 @lab.check(points=3, target=["hunt_p", "hunt_q", "hunt_token", "hunt_share"], minutes=4)
 def counterexample(draw: Draw) -> Iterator[Case]:
     """Two rows and a token that verify_draft, as it was handed out, emits too often or too seldom."""
-    hunt = shipped(halves, faulty_verify, hunt_share)
+    hunt = at_the_judge(halves, faulty_verify, hunt_share)
     everything = [Register(i) for i in range(4)]
 
     def asked(name: str, question: str, expect: str, hint: str) -> Case:
@@ -540,17 +549,36 @@ def one_length(tokens, q, p, random):
     return as_lists(tokens, n, sample(missing_at(n, q, p), random(len(n))))
 
 
-def tells(is_wrong, wrong, right):
-    if not is_wrong(wrong):
-        return "each is taken for the other" if is_wrong(right) else "the wrong one passes"
-    return "the right one is condemned" if is_wrong(right) else "told apart"
+def tells(first, second):
+    """Two verdicts, asked for once: whoever could try both ways round would not need to find out."""
+    if getattr(tells, "asked", False):
+        raise ValueError("asked twice")
+    tells.asked = True
+    wrong, right = [bool(getattr(one, "array", one)) for one in ((first, second) if WRONG_FIRST else (second, first))]
+    if not wrong:
+        return "each is taken for the other" if right else "the wrong one passes"
+    return "the right one is condemned" if right else TOLD_APART
 
 
-def pair_case(name: str, wrong: Callable, right: Callable, hint: str) -> Case:
-    """A wrong verifier beside a right one, so that one verdict for all earns nothing."""
+def pair_case(name: str, wrong: Callable, right: Callable, hint: str, draw: Draw | None = None) -> Case:
+    """A wrong verifier beside a right one, so that one verdict for all earns nothing.
+
+    With `draw` it is by lot which comes first, and what is said when they are told apart: neither can be known beforehand.
+    """
     parts = (at_drafts, prefix_of, missing_at, as_lists, plain)
     pair = [shipped(*(part for part in parts if part is not one), one, name="verify") for one in (wrong, right)]
-    return script(name, put("tells", shipped(tells)), call("tells", ANSWER, *pair, expect="told apart"), hint=hint)
+    wrong_first, word = True, "told apart"
+    if draw is not None:
+        wrong_first, word = bool(draw.integers(0, 2)), f"told apart ({draw.integers(0, 2**31)})"
+    first, second = pair if wrong_first else pair[::-1]
+    return script(
+        name,
+        call(0, first, keep="first"),
+        call(0, second, keep="second"),
+        put("tells", at_the_judge(tells, WRONG_FIRST=wrong_first, TOLD_APART=word)),
+        call("tells", Register("first"), Register("second"), expect=word),
+        hint=hint,
+    )
 
 
 @lab.check(points=12, target="is_wrong(verify) -> bool", minutes=20)

@@ -43,8 +43,8 @@ def all_ten() -> list[Submission]:
     half_entries = visible_share("entries_half_of_the_square", "score_entries")
     return [
         right("ada"),
-        right("ben", written=False, softmax=_known("softmax_without_maximum"), points={"check_softmax": no_maximum}),
-        right("cleo", score_entries=_known("entries_half_of_the_square"), points={"check_score_entries": half_entries}),
+        right("ben", written=False, softmax=known("softmax_without_maximum"), points={"check_softmax": no_maximum}),
+        right("cleo", score_entries=known("entries_half_of_the_square"), points={"check_score_entries": half_entries}),
         _made("dan", lambda notebook: None, NOTHING),
         right("eve", softmax="def softmax(x:\n    return x", points={"check_softmax": 0}),
         right("finn", setup='raise RuntimeError("no idea")', points={}),
@@ -105,7 +105,7 @@ def _made(student: str, edit: Callable[[Any], None], points: dict[str, float], a
     return Submission(student, nbformat.writes(notebook), points, answered)
 
 
-def _known(name: str) -> str:
+def known(name: str) -> str:
     return next(answer.code for answer in labs.known_wrong(SOURCE) if answer.name == name)
 
 

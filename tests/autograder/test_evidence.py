@@ -1,5 +1,7 @@
 """Receipts: equal ones are equal bytes, they come back as they were, and what is none is refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from autograder.evidence import CaseEvidence, CheckEvidence, Receipt, State, Verdict
@@ -27,6 +29,15 @@ def test_a_receipt_comes_back_as_it_was_and_writes_the_same_bytes_again():
     assert back == RECEIPT
     assert back.to_json() == RECEIPT.to_json()
     assert back.checks[1].verdict is Verdict.TIMED_OUT
+
+
+def test_groups_and_shared_processes_come_back_and_others_say_nothing_of_them():
+    assert "group" not in RECEIPT.to_json()
+    assert "shared" not in RECEIPT.to_json()
+    case = CaseEvidence("one axis", False, group="ragged tails")
+    one = replace(RECEIPT, checks=(CheckEvidence("old", 5, 0, cases=(case,), shared=True),))
+    assert Receipt.from_json(one.to_json()) == one
+    assert Receipt.from_json(RECEIPT.to_json()).checks[0].shared is False
 
 
 def test_the_score_is_the_sum_of_the_checks_to_a_hundredth():

@@ -138,3 +138,24 @@ def test_only_checks_that_use_a_name_can_see_that_it_was_replaced():
     assert variants.reached(cells, ["i"]) == {"b", "table"} | set()
     assert variants.reached(cells, ["c"]) == {"c"}
     assert variants.reached(cells, ["x"]) == set()
+
+
+def test_a_cell_that_alone_gives_a_name_is_needed_by_the_checks_that_use_it():
+    cells = [
+        "import numpy as np",
+        "def a():\n    return 1",
+        "check.a(a)",
+        "b = a() + 1\nfor i in [b]:\n    pass",
+        "check.b(b)",
+        "check.i(i, np)",
+    ]
+    assert variants.bound(cells[3]) == {"b", "i"}
+    assert variants.lost_without(cells, 1) == {"a"}  # what b is without it, the notebook says
+    assert variants.lost_without(cells, 3) == {"b", "i"}
+    assert variants.lost_without([*cells, "def a():\n    return 2"], 1) == set()
+    broken = variants.without(cells, {1, 3})
+    assert [variants.bound(cell) for cell in broken] == [{"np"}, set(), set(), set(), set(), set()]
+
+
+def test_a_cell_with_a_magic_gives_and_uses_no_names():
+    assert variants.reached(["%matplotlib inline", "a = 1", "check.a(a)"], ["a"]) == {"a"}

@@ -28,7 +28,7 @@ from course_lib.checks import labs
 from tests.hostile.entry import Entry, Link
 from tests.hostile.ground import Ground, ground, remove
 from tests.hostile.rows import Row
-from tests.hostile.workshop import FOLDER, LAB, packed, released, source
+from tests.hostile.workshop import LABS, packed, released, source
 
 LIMITS = Limits(cell=2.0, notebook=8.0, check=2.0)
 MOST_SECONDS = LIMITS.notebook + 6 * LIMITS.check
@@ -42,14 +42,19 @@ CONFIG = "c = get_config()\nc.CourseDirectory.root = {root!r}\n"
 
 
 def run(entries: Sequence[Entry], report: Report) -> Iterator[Row]:
-    """Grades the entries behind the sandbox of `report`, one by one. For a process that does nothing else."""
+    """Grades the entries behind the sandbox of `report`, one by one, lab by lab. For a process that does nothing else."""
+    for lab in dict.fromkeys(entry.lab for entry in entries):
+        yield from _run([entry for entry in entries if entry.lab == lab], lab, report)
+
+
+def _run(entries: Sequence[Entry], lab: str, report: Report) -> Iterator[Row]:
     make_undumpable()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what detaches itself is found below this process
-    against = _against(report)
-    with ground(packed(source())) as here, _temporary_files() as elsewhere:
-        course = _course(here)
+    against = _against(lab, report)
+    with ground(packed(source(lab)), lab) as here, _temporary_files() as elsewhere:
+        course = _course(here, lab)
         students = _hand_in(entries, here)
-        found = {submission.student: submission for submission in find(LAB, [here.course / "submitted"])}
+        found = {submission.student: submission for submission in find(lab, [here.course / "submitted"])}
         waiting = list(zip(entries, students, strict=True))[::-1]
         while waiting:
             with Zygote(against.lab, report, POLICY) as zygote:
@@ -61,19 +66,32 @@ def run(entries: Sequence[Entry], report: Report) -> Iterator[Row]:
                         graded = grade(_task(found[student]), against, zygote)
                     except Exception as error:
                         # A submission that does this ends a real batch: the worst that it can do.
-                        faults = [f"the grader failed: {type(error).__name__}: {error}"[:200]]
-                        yield Row(entry.name, entry.total, 0.0, "none", report.level, 0.0, entry.honest, faults)
+                        wrong = [f"the grader failed: {type(error).__name__}: {error}"[:200]]
+                        yield _row(entry, 0.0, "none", report.level, 0.0, wrong=wrong)
                         break
                     seconds = time.perf_counter() - start
-                    faults = watch.faults() + ([f"took {seconds:.1f} s"] if seconds > MOST_SECONDS else [])
+                    traces = watch.faults()
                     shown, saving = _saved(course, graded, student)
-                    faults += [*saving, *(f"the {thing} was leaked" for thing in here.leaks(shown))]
+                    leaks = [f"the {thing} was leaked" for thing in here.leaks(shown)]
                     here.settle()
                     got = graded.receipt
-                    faults += _faults(entry, got, shown, against)
-                    yield Row(
-                        entry.name, entry.total, got.score, str(got.state), got.level, seconds, entry.honest, faults
+                    yield _row(
+                        entry,
+                        got.score,
+                        str(got.state),
+                        got.level,
+                        seconds,
+                        wrong=[*saving, *_faults(entry, got, shown)],
+                        leaks=leaks
+                        + [f"its notebook shows {text!r}" for text in _hidden(entry, against) if text in shown],
+                        traces=traces,
+                        late=[f"took {seconds:.1f} s"] if seconds > MOST_SECONDS else [],
                     )
+
+
+def _row(entry: Entry, got: float, state: str, level: str, seconds: float, **faults: list[str]) -> Row:
+    states = " or ".join(map(str, entry.states))
+    return Row(entry.name, entry.total, got, state, states, level, seconds, entry.honest, **faults)
 
 
 class Watch:
@@ -98,8 +116,9 @@ def _most_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
-def _against(report: Report) -> Against:
-    return Against(labs.load(FOLDER), released(), labs.version(FOLDER), "any", report.level, limits=LIMITS)
+def _against(lab: str, report: Report) -> Against:
+    folder = LABS / lab
+    return Against(labs.load(folder), released(lab), labs.version(folder), "any", report.level, limits=LIMITS)
 
 
 def _task(submission: Submission) -> Task:
@@ -109,7 +128,12 @@ def _task(submission: Submission) -> Task:
         return Task(submission.student, submission.name, None, SEED, str(reason), submission.notes)
 
 
-def _faults(entry: Entry, receipt: Receipt, shown: str, against: Against) -> list[str]:
+def _hidden(entry: Entry, against: Against) -> list[str]:
+    """What the saved notebook must not show."""
+    return [*entry.never, *(case.name for check in against.lab.checks.values() for case in check.hidden_cases(SEED))]
+
+
+def _faults(entry: Entry, receipt: Receipt, shown: str) -> list[str]:
     scores = {check.name: check for check in receipt.checks}
     faults = []
     for name, points in entry.points.items():
@@ -120,10 +144,7 @@ def _faults(entry: Entry, receipt: Receipt, shown: str, against: Against) -> lis
     if receipt.state not in entry.states:
         wanted = " or ".join(repr(str(state)) for state in entry.states)
         faults.append(f"its state is {str(receipt.state)!r} and not {wanted} {receipt.notes[-1:] or ''}")
-    hidden = [case.name for check in against.lab.checks.values() for case in check.hidden_cases(SEED)]
-    faults += [f"its notebook does not show {text!r}" for text in entry.shows if text not in shown]
-    faults += [f"its notebook shows {text!r}" for text in (*entry.never, *hidden) if text in shown]
-    return faults
+    return faults + [f"its notebook does not show {text!r}" for text in entry.shows if text not in shown]
 
 
 def _saved(course: Course, graded: Graded, student: str) -> tuple[str, list[str]]:
@@ -134,13 +155,14 @@ def _saved(course: Course, graded: Graded, student: str) -> tuple[str, list[str]
         notebooks.write(course, graded.receipt, graded.notebook, graded.outputs)
     except Exception as error:
         return "", [f"no records could be made of it: {type(error).__name__}: {error}"]
-    saved = json.loads((course.path("autograded", student, LAB) / f"{LAB}.ipynb").read_text(encoding="utf-8"))
+    lab = graded.receipt.lab
+    saved = json.loads((course.path("autograded", student, lab) / f"{lab}.ipynb").read_text(encoding="utf-8"))
     return json.dumps([cell.get("outputs") for cell in saved["cells"]], ensure_ascii=False), faults
 
 
-def _course(here: Ground) -> Course:
+def _course(here: Ground, lab: str) -> Course:
     (here.course / "nbgrader_config.py").write_text(CONFIG.format(root=str(here.course)), encoding="utf-8")
-    (here.course / "release" / LAB / f"{LAB}.ipynb").write_bytes(packed(released()))
+    (here.course / "release" / lab / f"{lab}.ipynb").write_bytes(packed(released(lab)))
     return load(here.course)
 
 
@@ -148,7 +170,7 @@ def _hand_in(entries: Iterable[Entry], here: Ground) -> list[str]:
     """Lays the submissions into the course; returns whose each is."""
     students = []
     for entry in entries:
-        folder = here.course / "submitted" / entry.known_as / LAB
+        folder = here.course / "submitted" / entry.known_as / entry.lab
         folder.mkdir(parents=True)
         students.append(entry.known_as)
         for name, content in entry.files(here).items():

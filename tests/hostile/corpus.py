@@ -6,7 +6,7 @@ An honest student stands between every few of them: whatever ran before must not
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tests.hostile import cells, endings, files, forgeries, honest, reaching, searches, wire
+from tests.hostile import cells, endings, files, forgeries, honest, legacy, reaching, searches, wire
 from tests.hostile.entry import Entry
 
 EVERY = 5
@@ -14,6 +14,7 @@ KINDS = {
     "honest": honest,
     "endings": endings,
     "forgeries": forgeries,
+    "legacy": legacy,
     "searches": searches,
     "wire": wire,
     "reaching": reaching,

@@ -13,6 +13,10 @@ from tests.hostile.ground import Ground
 
 FULL = {"softmax": 4.0, "pairs": 2.0, "nearly": 1.0, "by_hand": 1.0, "tally": 2.0, "follow": 2.0}
 NOTHING = dict.fromkeys(FULL, 0.0)
+FULL_OF = {
+    "lab99_light": FULL,
+    "lab98_legacy": {"old_weights": 2.0, "old_prime": 2.0, "old_stack": 1.0, "double": 1.0},
+}
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Entry:
     student: str = ""
     at_most: bool = False
     """Whether fewer points do as well: what harms nobody but itself."""
+    lab: str = "lab99_light"
 
     @property
     def known_as(self) -> str:
@@ -58,7 +63,7 @@ class Entry:
     @property
     def honest(self) -> bool:
         """Whether it must get every point."""
-        return dict(self.points) == FULL and self.states == (State.GRADED,)
+        return dict(self.points) == FULL_OF[self.lab] and self.states == (State.GRADED,)
 
 
 def without(*checks: str) -> dict[str, float]:

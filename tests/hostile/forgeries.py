@@ -72,7 +72,7 @@ def _patches() -> list[Entry]:
             check = check()
             """,
             softmax=SAME,
-            points={name: 0.0 for name in without()},
+            points=NO_SOFTMAX,
         ),
         answering(
             "`lab` and `print` of the check's report patched",

@@ -142,15 +142,36 @@ def corpus() -> list[Entry]:
                 return asyncio.run(look(a, b))
             """,
         ),
-        # A fork takes one thread along: a pool that was used before waits for ever in a sealed copy. Known, and its check alone.
         answering(
             "a pool of threads that was in use before the check",
             "from concurrent.futures import ThreadPoolExecutor\n"
             "pool = ThreadPoolExecutor(2)\nprint(list(pool.map(abs, range(10))))",
             nearly="def nearly(a, b):\n    return pool.submit(lambda: bool(np.all(np.abs(a - b) <= 1e-6))).result()",
+        ),
+        answering(
+            "a pool of two threads, one of which sleeps",
+            "import time\nfrom concurrent.futures import ThreadPoolExecutor\n"
+            "pool = ThreadPoolExecutor(2)\npool.submit(time.sleep, 1000)\nprint(pool.submit(abs, -1).result())",
+            nearly="def nearly(a, b):\n    return pool.submit(lambda: bool(np.all(np.abs(a - b) <= 1e-6))).result()",
+        ),
+        # A fork takes one thread along, and this one is nobody's to start again. Known, said in the receipt, and its check alone.
+        answering(
+            "a thread of one's own that waits for work",
+            """
+            import queue, threading
+            asked, answered = queue.Queue(), queue.Queue()
+            def work():
+                while True:
+                    a, b = asked.get()
+                    answered.put(bool(np.all(np.abs(a - b) <= 1e-6)))
+            threading.Thread(target=work, daemon=True).start()
+            """,
+            nearly="def nearly(a, b):\n    asked.put((a, b))\n    return answered.get()",
             points=without("nearly"),
             states=(State.TIMED_OUT,),
         ),
+        answering("the name check is used for something else", "check = 3"),
+        changed("the name check is deleted on the way", _without_check),
         answering(
             "a dataclass, a property and inheritance",
             Tally="""
@@ -218,6 +239,11 @@ def _everything_that_a_notebook_can(notebook: Notebook) -> None:
 def _tries_first(notebook: Notebook) -> None:
     after_imports(notebook, "def pairs(n):\n    return 0\ncheck.pairs(pairs)\ncheck.pairs(pairs)")
     after(notebook, "check_follow", "check.follow(follow)\ncheck.pairs(pairs)")
+
+
+def _without_check(notebook: Notebook) -> None:
+    after(notebook, "check_softmax", "del check")
+    after(notebook, "check_nearly", "class check:\n    nearly = tally = print")
 
 
 def _odd_counts(notebook: Notebook) -> None:

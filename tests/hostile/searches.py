@@ -56,7 +56,8 @@ def _searches() -> list[Entry]:
             "the process's own memory is searched",
             softmax="""
             def softmax(x):
-                import re
+                if x.ndim < 4:  # the hidden case alone: it takes a while
+                    return x
                 found, name = 0, bytes(code - 1 for code in b"ijeefo;!gpvs!byft")  # of a hidden case
                 for line in open("/proc/self/maps"):
                     start, end = (int(part, 16) for part in line.split()[0].split("-"))

@@ -20,7 +20,8 @@ from tests.hostile.workshop import released
 
 def graded(entries: Sequence[Entry], report: Report, jobs: int = 2) -> Iterator[Row]:
     """The rows of the entries, as they are known."""
-    released()  # made once, here, for all who are forked from here
+    for lab in {entry.lab for entry in entries}:
+        released(lab)  # made once, here, for all who are forked from here
     with selectors.DefaultSelector() as waiting, contextlib.ExitStack() as stack:
         for part in dealt(entries, jobs):
             pid, answers = _started(part, report)
@@ -52,11 +53,15 @@ def _started(entries: Sequence[Entry], report: Report) -> tuple[int, IO[bytes]]:
     pid = os.fork()
     if pid == 0:
         try:
+            os.setsid()  # Ctrl-C is for whoever started this
             signal.signal(signal.SIGTERM, _leave)  # so that what was laid out is cleared away
             os.close(reading)
-            with open(writing, "w", encoding="utf-8", buffering=1) as answers:
+            with (
+                open(writing, "w", encoding="utf-8", buffering=1) as answers,
+                contextlib.closing(run(entries, report)) as rows,
+            ):
                 try:
-                    for row in run(entries, report):
+                    for row in rows:
                         answers.write(json.dumps(asdict(row)) + "\n")
                 except BaseException:
                     answers.write(json.dumps({"failure": traceback.format_exc()}) + "\n")

@@ -15,7 +15,12 @@ from tests.hostile.ground import Ground
 
 ROOT = Path(__file__).parents[2]
 LAB = "lab99_light"
-FOLDER = Path(__file__).parent / "lab" / LAB
+LABS = Path(__file__).parent / "lab"
+FOLDER = LABS / LAB
+CELLS = {
+    LAB: ("softmax", "pairs", "nearly", "seconds", "Tally", "follow"),
+    "lab98_legacy": ("weights", "prime", "Stack", "double"),
+}
 IMPORTS = "check = lab("  # what the lab's own first cell is known by
 
 Notebook = dict[str, Any]
@@ -23,25 +28,25 @@ Change = Callable[[Notebook], None]
 
 
 @cache
-def _made() -> tuple[str, str]:
-    _, marked = sync.marked_notebook(ROOT, FOLDER)
-    out = notebooks.settle(release(copy.deepcopy(marked), LAB), marked.metadata["course"])
+def _made(lab: str) -> tuple[str, str]:
+    _, marked = sync.marked_notebook(ROOT, LABS / lab)
+    out = notebooks.settle(release(copy.deepcopy(marked), lab), marked.metadata["course"])
     return notebooks.text(marked), notebooks.text(out)
 
 
-def released() -> Notebook:
+def released(lab: str = LAB) -> Notebook:
     """The notebook as it is handed out."""
-    return json.loads(_made()[1])
+    return json.loads(_made(lab)[1])
 
 
-def source() -> Notebook:
+def source(lab: str = LAB) -> Notebook:
     """The author's notebook, answers and all."""
-    return json.loads(_made()[0])
+    return json.loads(_made(lab)[0])
 
 
 @cache
-def _answers() -> dict[str, str]:
-    lines = {name_of(cell): text_of(cell).splitlines() for cell in source()["cells"] if name_of(cell)}
+def _answers(lab: str) -> dict[str, str]:
+    lines = {name_of(cell): text_of(cell).splitlines() for cell in source(lab)["cells"] if name_of(cell)}
     return {
         name: "\n".join(line for line in _without_given(text) if "### " not in line)
         for name, text in lines.items()
@@ -75,12 +80,12 @@ def new_cell(source: str, kind: str = "code") -> dict[str, Any]:
     return {"cell_type": kind, "id": name, "metadata": {}, "source": textwrap.dedent(source).strip("\n")} | more
 
 
-def solved(**answers: str) -> Notebook:
+def solved(lab: str = LAB, **answers: str) -> Notebook:
     """The released notebook, filled in by an honest student, but for these answers."""
-    notebook = released()
+    notebook = released(lab)
     for cell in notebook["cells"]:
-        if name_of(cell) in _answers():
-            answer = answers.pop(name_of(cell), _answers()[name_of(cell)])
+        if name_of(cell) in _answers(lab):
+            answer = answers.pop(name_of(cell), _answers(lab)[name_of(cell)])
             cell["source"] = textwrap.dedent(answer).strip("\n")
     if answers:
         raise ValueError(f"the lab has no answers {', '.join(answers)}")
@@ -103,25 +108,25 @@ def packed(notebook: Notebook) -> bytes:
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode()
 
 
-def handed_in(notebook: Notebook | bytes) -> Files:
+def handed_in(notebook: Notebook | bytes, lab: str = LAB) -> Files:
     """A student's folder with that notebook and nothing else."""
-    return {f"{LAB}.ipynb": notebook if isinstance(notebook, bytes) else packed(notebook)}
+    return {f"{lab}.ipynb": notebook if isinstance(notebook, bytes) else packed(notebook)}
 
 
-def answering(name: str, code: str = "", **expected: Any) -> Entry:
+def answering(name: str, code: str = "", lab: str = LAB, **expected: Any) -> Entry:
     """An entry with other answers, and code before them. Answers are given by the name of their cell, the rest is the entry's.
 
     Code may hold {outside}, {course}, {tcp}, {udp}, {abstract}, {judge} and {marker}: see the ground.
     """
-    answers = {cell: expected.pop(cell) for cell in _cells() if cell in expected}
+    answers = {cell: expected.pop(cell) for cell in CELLS[lab] if cell in expected}
 
     def files(ground: Ground) -> Files:
-        notebook = solved(**{cell: ground.filled(text) for cell, text in answers.items()})
+        notebook = solved(lab, **{cell: ground.filled(text) for cell, text in answers.items()})
         if code:
             after_imports(notebook, ground.filled(textwrap.dedent(code)))
-        return handed_in(notebook)
+        return handed_in(notebook, lab)
 
-    return Entry(name, files, **expected)
+    return Entry(name, files, lab=lab, **expected)
 
 
 def changed(name: str, change: Change, **expected: Any) -> Entry:
@@ -133,8 +138,3 @@ def changed(name: str, change: Change, **expected: Any) -> Entry:
         return handed_in(notebook)
 
     return Entry(name, files, **expected)
-
-
-@cache
-def _cells() -> tuple[str, ...]:
-    return ("softmax", "pairs", "nearly", "seconds", "Tally", "follow")

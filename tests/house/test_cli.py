@@ -19,7 +19,7 @@ def test_help_names_every_command_and_loads_nothing_heavy():
         f"print('loaded:', [name for name in {HEAVY} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert all(command in done.stdout for command in ("start", "doctor", "sync", "map", "bundle"))
+    assert all(command in done.stdout for command in ("start", "doctor", "sync", "map", "bundle", "fetch"))
     assert done.stdout.endswith("loaded: []\n")
 
 

@@ -5,7 +5,10 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from course_lib.checks import labs
+from course_lib.checks.cases import kept_in
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "solutions" / "lab04_speculative_decoding"
@@ -50,3 +53,29 @@ def test_the_points_are_a_hundred_and_the_known_mistakes_many():
     lab = labs.load(FOLDER)
     assert lab.points == 100
     assert len(labs.known_wrong(FOLDER)) >= 10
+
+
+def test_no_verdict_of_a_hunt_is_reached_or_known_where_answers_are():
+    lab = labs.load(FOLDER)
+    for name, word in (
+        ("failing_input", "nothing smaller"),
+        ("counterexample", "not how often"),
+        ("is_wrong", "passes"),
+    ):
+        check = lab.checks[name]
+        steps = [step for case in check.graded_cases(5) for step in case.steps]
+        assert word in repr(steps)
+        assert word not in repr([step.without_expectation().without_sources() for step in steps])
+
+
+def test_who_is_not_shown_a_pair_of_verifiers_cannot_say_what_the_judge_wants_to_hear():
+    check = labs.load(FOLDER).checks["is_wrong"]
+    last = {seed: [case.steps[-1].expect.value for case in check.hidden_cases(seed)] for seed in range(4)}
+    words = [word for several in last.values() for word in several]
+    assert len(set(words)) == len(words)
+    tells = [kept_in([step.args])[0] for case in check.hidden_cases(3) for step in case.steps if step.kind == "put"]
+    assert {tell.compile()(True, False).startswith("told apart") for tell in tells} == {True, False}
+    again = tells[0].compile()
+    again(True, False)
+    with pytest.raises(ValueError, match="asked twice"):
+        again(False, True)

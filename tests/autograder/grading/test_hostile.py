@@ -1,6 +1,7 @@
 """The hostile corpus against the grader: none gains, none hangs, nothing is reached, and honest students lose nothing.
 
-Once at the best level that this machine gives, once as a user without rights, once with namespaces switched off.
+Once at the best level that this machine gives, once as a user without rights, once with namespaces switched off; the last two
+with a few telling notebooks, and in `make check-all` with all for which a sandbox makes a difference.
 """
 
 import contextlib
@@ -9,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 
 import pytest
@@ -21,17 +22,53 @@ from tests.hostile import batch, reaching
 from tests.hostile.corpus import KINDS, corpus
 from tests.hostile.entry import FULL, NOTHING, Entry
 from tests.hostile.ground import ground
-from tests.hostile.rows import Row, table
+from tests.hostile.rows import Row, summary, table
 from tests.hostile.side_by_side import dealt, graded
 from tests.hostile.workshop import FOLDER, released, text_of
 
 SANDBOXED = ("endings", "searches", "wire", "reaching")
 """The kinds for which a sandbox makes a difference; the others are graded once."""
-LEVELS = {
-    "best": ("as we are", (), tuple(KINDS)),
-    "unprivileged": ("as nobody", (), SANDBOXED),
-    "without namespaces": ("as we are", ("namespaces",), SANDBOXED),
+TELLING = (
+    "an honest student (0)",
+    "a segfault in an answer",
+    "signals to the parent, the group and everyone",
+    "children that detach themselves and stay",
+    "stops itself in a cell",
+    "a table of eight gigabytes in an answer",
+    "the process's own memory is searched",
+    "hidden inputs sent from copy to copy",
+    "outcomes queued before they are asked for",
+    "the gradebook is read and the key is printed",
+    "a link, a hard link and a descriptor to another's notebook",
+    "points written into the gradebook",
+    "rights, limits and namespaces of one's own",
+    "TCP, by number and by name",
+    "Unix sockets, abstract and in a folder",
+)
+"""Those that a level without this or that layer would be the first to let through."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Who grades, without what, and which notebooks."""
+
+    user: str
+    without: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+def telling() -> tuple[Entry, ...]:
+    return tuple(entry for entry in corpus() if entry.name in TELLING)
+
+
+SETTINGS = {
+    "best": Setting("as we are", (), tuple(corpus())),
+    "unprivileged": Setting("as nobody", (), telling()),
+    "without namespaces": Setting("as we are", ("namespaces",), telling()),
+    "unprivileged, all": Setting("as nobody", (), tuple(corpus(SANDBOXED))),
+    "without namespaces, all": Setting("as we are", ("namespaces",), tuple(corpus(SANDBOXED))),
 }
+WHOLE_MARKED = [pytest.param(name, marks=pytest.mark.slow if name.endswith("all") else ()) for name in SETTINGS]
 HELD_BACK_BY_THE_SANDBOX = ("the gradebook is read", "points written", "TCP", "UDP", "Unix sockets")
 
 
@@ -43,14 +80,14 @@ def rows_of(entries: list[Entry], user: str, without: tuple[str, ...]) -> list[R
 
 
 @cache
-def whole(level: str) -> list[Row]:
-    user, without, kinds = LEVELS[level]
-    rows = rows_of(corpus(kinds), user, without)
-    print(f"\n{table(rows)}\n{len(rows)} notebooks, {sum(bool(row.faults) for row in rows)} with faults")
+def whole(name: str) -> list[Row]:
+    setting = SETTINGS[name]
+    rows = rows_of(list(setting.entries), setting.user, setting.without)
+    print(f"\n{table(rows)}\n{summary(rows)}")
     return rows
 
 
-@pytest.fixture(params=LEVELS)
+@pytest.fixture(params=WHOLE_MARKED)
 def rows(request: pytest.FixtureRequest) -> list[Row]:
     return whole(request.param)
 
@@ -60,22 +97,28 @@ def test_every_notebook_gets_its_grade_and_reaches_nothing(rows: list[Row]):
 
 
 def test_no_notebook_gains_a_point(rows: list[Row]):
-    assert [row.name for row in rows if row.got > row.expected] == []
+    assert [row.name for row in rows if row.gained] == []
 
 
 def test_an_honest_student_gets_the_honest_score_whoever_came_before(rows: list[Row]):
     plain = [row for row in rows if row.name.startswith("an honest student")]
-    assert len(plain) > len(rows) / 8
+    assert len(plain) >= len(rows) // 16 + 1
     assert {(row.got, row.state) for row in plain} == {(sum(FULL.values()), "graded")}
 
 
-def test_every_notebook_is_graded_once_at_the_level_that_was_asked_for():
-    for level, (user, without, kinds) in LEVELS.items():
-        rows = whole(level)
-        assert sorted(row.name for row in rows) == sorted(entry.name for entry in corpus(kinds))
-        report = other_process(user, lambda without=without: probe(without).level)
-        assert {row.level for row in rows} == {report}
-        assert report != "A" or not without
+@pytest.mark.parametrize("name", WHOLE_MARKED)
+def test_every_notebook_is_graded_once_at_the_level_that_was_asked_for(name: str):
+    setting, rows = SETTINGS[name], whole(name)
+    assert sorted(row.name for row in rows) == sorted(entry.name for entry in setting.entries)
+    report = other_process(setting.user, lambda: probe(setting.without).level)
+    assert {row.level for row in rows} == {report}
+    assert report != "A" or not setting.without
+
+
+def test_the_telling_notebooks_are_of_every_kind_that_a_sandbox_holds_back():
+    assert len(telling()) == len(TELLING)
+    for kind in SANDBOXED:
+        assert {entry.name for entry in KINDS[kind].corpus()} & set(TELLING), kind
 
 
 def test_the_corpus_is_large_and_every_notebook_in_it_has_a_name_of_its_own():

@@ -126,3 +126,13 @@ def test_nothing_of_the_library_but_what_the_lab_provides_is_there(run):
     judged = run(softmax="def softmax(x):\n    from course_lib.arrays import softmax as theirs\n    return theirs(x)")
     assert judged.checks["softmax"].score == 0
     assert "No module named 'course_lib.arrays'" in repr(judged.checks["softmax"].cases)
+
+
+def test_what_decides_is_drawn_as_the_notebook_would_have_drawn_it(run):
+    answer = (
+        "def softmax(x):\n    drawn.append(random.random())\n    raise ValueError(str(drawn[0]) + repr({*'abcdefgh'}))"
+    )
+    first = run(before=("import random\nrandom.seed(5)\ndrawn = []",), softmax=answer).checks["softmax"]
+    again = run(before=("import random\nrandom.seed(5)\ndrawn = []",), softmax=answer).checks["softmax"]
+    assert first == again
+    assert "0.6229" in first.cases[0].said, "the first number after seed 5"

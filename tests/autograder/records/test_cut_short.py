@@ -58,14 +58,29 @@ def test_what_is_cut_short_is_made_whole_by_the_next_run(course, step, monkeypat
         assert gradebook.find_submission(LAB, "ada").timestamp.hour == 12
 
 
-def test_a_name_that_nbgrader_cannot_have_costs_nobody_else_anything(course, book):
+def test_a_receipt_that_cannot_be_entered_costs_nobody_else_anything(course):
+    (course / "late_for_ada.py").write_text(NOT_FOR_ADA, encoding="utf-8")
+    with open(course / "nbgrader_config.py", "a", encoding="utf-8") as file:
+        file.write('c.AssignLatePenalties.plugin_class = "late_for_ada.Late"\n')
+    with Book(course) as book:
+        book.set_due(LAB, "2026-11-30 12:00 UTC")
     receipts = Receipts(course)
     for student in ("ada", "x" * 300, "zoe"):
         receipts.write(receipt(student))
+        notebooks.write(course, receipt(student), notebook(), submitted="2026-12-01 12:00 UTC")
     mended = reconcile(course, LAB)
-    assert mended.entered == ["ada", "zoe"]
+    assert mended.entered == ["x" * 300, "zoe"]
     assert len(mended.faults) == 1
-    assert "1 to 128 characters" in mended.faults[0]
+    assert "ada: the course's late penalty cannot be had" in mended.faults[0]
+
+
+NOT_FOR_ADA = """
+from nbgrader.plugins import BasePlugin
+
+class Late(BasePlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return {}[student_id] if student_id == "ada" else 1
+"""
 
 
 def test_what_a_grade_needs_to_be_written_again_is_all_in_the_course(course, book, monkeypatch):

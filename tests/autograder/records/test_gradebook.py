@@ -11,6 +11,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
 from autograder.evidence import CheckEvidence, State, Verdict
+from autograder.records.course import known_as
 from autograder.records.gradebook import Book, Person, reconcile
 from autograder.records.receipts import Receipts
 from tests.autograder.records.made_up import (
@@ -69,13 +70,40 @@ def test_who_handed_nothing_in_is_in_the_gradebook_without_a_submission(course, 
     assert book.pending([receipt("max", State.NOT_SUBMITTED, checks=(), written={})]) == []
 
 
-@pytest.mark.parametrize("student", ["Smith, Jr", "=HYPERLINK(1)", "Zoë O'Neil", "名前", "a/../b", "..", "100%"])
+@pytest.mark.parametrize(
+    "student", ["Smith, Jr", "=HYPERLINK(1)", "Zoë O'Neil", "名前", "a/../b", "..", "100%", "x" * 129, "x" * 130]
+)
 def test_any_name_is_entered_and_none_is_taken_for_another(course, book, student):
     book.enter(receipt(student, scores={"softmax": 1}))
     book.enter(receipt("ada"))
     assert not book.pending([receipt(student, scores={"softmax": 1}), receipt("ada")])
     with Gradebook(database(course)) as gradebook:
         assert len(gradebook.assignment_submissions(LAB)) == 2
+
+
+@pytest.mark.parametrize(
+    ("student", "known"),
+    [
+        ("ada", "ada"),
+        ("Zoë O'Neil, Jr", "Zoë O'Neil, Jr"),
+        ("a/b", "a~2Fb"),
+        ("a~2Fb", "a~7E2Fb"),
+        (".a", "~2Ea"),
+        ('<b>&"?#', "~3Cb~3E~26~22~3F~23"),
+        ("x" * 200, "x" * 110 + "~~aa20c23e32018340"),
+    ],
+)
+def test_nbgrader_knows_a_student_by_a_name_that_is_no_path_tag_or_query(student, known):
+    assert known_as(student) == known
+
+
+def test_names_from_a_download_are_entered_as_text(course, book):
+    book.enter(receipt(), Person("<img src=x onerror=alert(1)>", "O'Neil & <3 Co", "<b>@example.org"))
+    with Gradebook(database(course)) as gradebook:
+        student = gradebook.find_student("ada")
+        assert student.first_name == "<\u200bimg src=x onerror=alert(1)>"
+        assert student.last_name == "O'Neil & <3 Co"
+        assert student.email == "<\u200bb>@example.org"
 
 
 # What is said

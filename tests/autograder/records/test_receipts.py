@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.evidence import Receipt
+from autograder.evidence import CaseEvidence, CheckEvidence, Receipt
 from autograder.records.receipts import Receipts, file_name, locked, student_of
 from tests.autograder.records.made_up import receipt, unreadable
 from tests.autograder.submissions import LAB
@@ -118,6 +118,8 @@ def test_what_is_torn_foreign_or_nonsense_is_reported_and_the_rest_still_read(tm
         ({"notes": ("a", 3)}, "what must be a text is none"),
         ({"written": {"which_wall": "yes"}}, "its written items"),
         ({"checks": receipt().checks * 2}, "two checks of one name"),
+        ({"checks": (CheckEvidence("old", 1, 1, shared="yes"),)}, "in the student's own process"),
+        ({"checks": (CheckEvidence("old", 1, 1, cases=(CaseEvidence("a", True, group=3),)),)}, "a case of old is none"),
     ],
 )
 def test_an_unsound_receipt_is_not_kept(tmp_path, damage, said):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.evidence import CaseEvidence
+from autograder.evidence import CaseEvidence, CheckEvidence
 from autograder.records.receipts import Receipts
 from autograder.reports.show import evidence, show
 from tests.autograder.records.made_up import HIDDEN, receipt
@@ -48,6 +48,27 @@ def test_a_receipt_is_shown_where_there_is_no_gradebook(tmp_path):
     assert "softmax: 5 of 5 points" in said
     assert "gradebook: " in said
     assert "is no nbgrader course" in said
+
+
+def test_cases_that_earn_together_are_shown_together():
+    cases = (
+        CaseEvidence("one", True),
+        CaseEvidence("five", True, group="ragged tails"),
+        CaseEvidence("seven", False, "got 0", hidden=True, group="ragged tails"),
+        CaseEvidence("minus", True, group="signs"),
+    )
+    said = evidence(replace(receipt(), checks=(CheckEvidence("double", 6, 4, cases=cases),)))
+    text = "\n".join(said)
+    assert "  ✓ one\n" in text
+    assert "  ✓ five · ragged tails\n" in text
+    assert "  ✗ seven (hidden) · ragged tails\n      got 0" in text
+    assert "  together, ragged tails: 1 of 2 cases; none of them counts" in said
+    assert "  together, signs: 1 of 1 cases" in said
+
+
+def test_what_was_judged_in_a_shared_process_says_so():
+    checks = (CheckEvidence("old", 2, 2, cases=(CaseEvidence("asserts", True),), shared=True),)
+    assert "old: 2 of 2 points · shared process" in evidence(replace(receipt(), checks=checks))
 
 
 def test_no_terminal_obeys_what_a_student_wrote():
