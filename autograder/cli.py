@@ -138,7 +138,7 @@ def release(lab_names: tuple[str, ...], course: Path, instructor: Path | None, s
                 click.echo(f"  a person grades its written answers by {course}/rubrics/{folder.name}.md")
     except ValueError as error:
         raise click.ClickException(str(error)) from None
-    click.echo(f"Collect into {course}/submitted/STUDENT/LAB/LAB.ipynb; then, in {course}: nbgrader autograde LAB")
+    click.echo(f"When they are in: autograder grade LAB DOWNLOAD --course {course}")
 
 
 def _to_each(folder: Path, course: Path, overlay: "Overlay", students: Path | None) -> int:
