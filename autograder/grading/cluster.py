@@ -49,6 +49,8 @@ def graded(
         try:
             _introduce(client, address, run, setting, here)
             yield from _collected(distributed, client, address, tasks, (run, setting, here))
+        except OSError:
+            raise _lost(address) from None
         finally:
             # Where it cannot be said, they end when nobody has asked them for anything for a while.
             with contextlib.suppress(Exception):
@@ -87,11 +89,7 @@ def _introduce(client: Any, address: str, run: str, setting: str, here: str) -> 
             f"the scheduler at {address} has no workers: start some (`dask worker {address}`), and run again"
         )
     for worker, answer in answers.items():
-        _compare(
-            worker,
-            {"failed": f"{type(answer).__name__}: {answer}"} if isinstance(answer, Exception) else json.loads(answer),
-            here,
-        )
+        _compare(worker, {"failed": str(answer)} if isinstance(answer, Exception) else json.loads(answer), here)
 
 
 def _compare(worker: str, answer: dict[str, Any], here: str) -> None:

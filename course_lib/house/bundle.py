@@ -150,7 +150,7 @@ def _pyproject(root: Path) -> str:
     """The bundle's pyproject.toml: the library alone, without the extras and settings of authors."""
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     project, tool = settings["project"], settings["tool"]
-    for extra in ("grade", "test"):
+    for extra in ("grade", "dask", "test"):
         project["optional-dependencies"].pop(extra, None)
     project["scripts"].pop("autograder", None)
     tool["hatch"]["build"]["targets"].pop("sdist", None)

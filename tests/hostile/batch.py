@@ -99,17 +99,22 @@ class Watch:
 
     def __init__(self, here: Ground, elsewhere: Path) -> None:
         self._here, self._elsewhere = here, elsewhere
-        self._processes, self._files, self._memory = below(os.getpid()), set(elsewhere.iterdir()), _most_memory()
+        self._processes, self._files, self._memory = below(os.getpid()), _files(elsewhere), _most_memory()
 
     def faults(self) -> list[str]:
         """What is new since the last time."""
         faults = [f"a process was left: {one}" for one in left(self._processes)]
-        files, memory = set(self._elsewhere.iterdir()), _most_memory()
+        files, memory = _files(self._elsewhere), _most_memory()
         faults += [f"{path.name.rpartition('-')[0]}-… was left" for path in files - self._files]
         if memory - self._memory > MOST_MEMORY:
             faults.append(f"the judge took {memory - self._memory} MB")
         self._files, self._memory = files, memory
         return [*faults, *self._here.trespasses()]
+
+
+def _files(elsewhere: Path) -> set[Path]:
+    """What lies there, and in the folders of graders."""
+    return {*elsewhere.iterdir(), *elsewhere.glob("course-grading-*/*")}
 
 
 def _most_memory() -> int:

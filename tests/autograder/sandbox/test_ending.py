@@ -256,11 +256,8 @@ def test_processes_of_another_user_are_ended_without_namespaces(ground: Ground):
 @pytest.mark.parametrize("boxes", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_many_boxes_leave_no_process_no_zombie_no_group_no_mount_and_no_descriptor(best: Maker, ground: Ground, boxes):
     def around() -> list:
-        groups: list[str] = []
-        if best.report.works("cgroup"):
-            groups = [
-                str(left) for folder in cgroups.find().paths for left in folder.glob(f"autograder-{os.getpid()}-*")
-            ]
+        folders = cgroups.find().paths if best.report.works("cgroup") else ()
+        groups = [str(left) for folder in folders for left in folder.glob(f"autograder-{os.getpid()}-*")]
         children = [stat for stat in Path("/proc").glob("[0-9]*/stat") if parent_of(stat) == os.getpid()]
         mounts = len(Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines())
         return [sorted(groups), len(children), mounts, len(os.listdir("/proc/self/fd"))]
