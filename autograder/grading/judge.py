@@ -1,16 +1,16 @@
 """The judge of one submission: sends its cells and the steps of its checks, receives plain data, and reaches the verdict.
 
-A notebook runs once, with the visible cases, whose reports it shows. Then it is ended, and the sealed copies that it left at
-its check lines are woken one by one for the cases that decide: visible and hidden ones under the course's secret seed. If the
-process dies on the way, or runs for too long, the notebook is run again without the cell that killed it, so that a crash, an
-exit or an endless loop costs that cell and what depends on it, and nothing else.
+A notebook runs once, and leaves a sealed copy of its process at each check line. Then it is ended, and the copies are woken
+one by one: first for the cases that students know, whose reports they see; when that is over, for the cases that decide,
+visible and hidden ones under the course's secret seed. An answer that crashes there, exits or loops for ever costs its check.
+If the notebook itself dies on the way, or runs for too long, it is run again without the cell that ended it, and no hidden case
+is asked before a run comes to its end: so that costs that cell and what depends on it, and nothing else.
 
     cells     of an aligned notebook, in order (`autograder.intake`): check cells are the course's own, named check_NAME
     limits    seconds for a cell, for a notebook, and for each check's deciding cases
     taken     what was sent back is data; nothing of it is called, compared by its own methods or unpickled
 """
 
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,24 +18,21 @@ from typing import Any
 
 from autograder.evidence import CaseEvidence, CheckEvidence, Verdict
 from autograder.grading import legacy
+from autograder.grading.asking import Asking, Misbehaved
 from autograder.grading.channel import Channel, Gone, Late
-from autograder.grading.outcomes import explained, is_outcome
 from autograder.grading.pool import Zygote
 from autograder.grading.shown import clean, placed, whole
-from course_lib.checks.cases import Case, Step, kept_in
+from course_lib.checks.cases import Case
 from course_lib.checks.definition import Check, Lab, Mistake
 from course_lib.checks.judging import CheckResult, judge, recognise
-from course_lib.checks.perform import Outcome
 from course_lib.checks.report import Report
-from course_lib.checks.values import Malformed, Unsendable, dumps
+from course_lib.checks.values import Malformed
 
 MOST_RUNS = 6  # of one notebook: each but the last lost a cell
-MOST_CALLS = 100_000  # of functions that live here, by one check
 COPIES = {
     "none": "no copy of its process could be made, since as many processes and threads ran as there may be",
     "threads": "threads were running when its copy was made, and a copy has none of them",
 }
-LONGEST_CALL = 1 << 16  # bytes of the arguments of one such call
 
 
 @dataclass(frozen=True)
@@ -75,10 +72,6 @@ class Judged:
     memory: int = 0
 
 
-class Misbehaved(Exception):
-    """The student's side broke the protocol, as no honest notebook does."""
-
-
 def judge_notebook(
     zygote: Zygote,
     lab: Lab,
@@ -91,25 +84,25 @@ def judge_notebook(
     """Runs a notebook and judges it. The same cells and seed give the same verdict."""
     found = Judged({}, {})
     end = time.monotonic() + limits.notebook
-    for _ in range(MOST_RUNS):
+    last = False
+    while not last:
         left = [cell for cell in cells if cell.number not in found.lost]
         run = Run(zygote, lab, left, folder, seed, limits, end)
         try:
             dead = run.through()
-            _collect(found, run, mistakes)
+            last = dead is None or len(found.lost) == MOST_RUNS - 1 or time.monotonic() > end
+            if last:  # what hidden cases leave behind, in a file say, no notebook may find
+                _collect(found, run, mistakes)
         finally:
             run.close()
         found.cpu += run.cpu
         found.memory = max(found.memory, run.memory)
-        if run.tampered:
-            found.tampered = run.tampered
-            break
-        if dead is None or time.monotonic() > end:
-            break
-        found.lost[dead[0].number] = dead[1]
-        if dead[0].check:
-            check = lab.checks[dead[0].check]
-            found.checks[check.name] = CheckEvidence(check.name, check.points, 0.0, dead[1])
+        found.tampered = run.tampered
+        if dead is not None:
+            found.lost[dead[0].number] = dead[1]
+            if dead[0].check:
+                check = lab.checks[dead[0].check]
+                found.checks[check.name] = CheckEvidence(check.name, check.points, 0.0, dead[1])
     for check in lab.checks.values():
         missing = CheckEvidence(check.name, check.points, 0.0, Verdict.NOT_REACHED)
         found.checks.setdefault(check.name, missing)
@@ -118,16 +111,18 @@ def judge_notebook(
 
 def _collect(found: Judged, run: "Run", mistakes: Sequence[Mistake]) -> None:
     """Takes over what a run showed, and what its sealed copies give on the cases that decide."""
-    found.outputs.update(run.outputs)
-    for name, visible in run.visible.items():
-        if name in found.checks and found.checks[name].verdict is Verdict.JUDGED:
-            continue
+    names = [name for name in run.reached if name not in found.checks]
+    for name in names:
+        run.look(run.lab.checks[name])
+    found.outputs.update(run.shown())
+    for name in names:  # from here on a copy may know something, and nothing of what it says is shown
         evidence = run.decide(run.lab.checks[name])
         if name in run.told and evidence.verdict in (Verdict.CRASHED, Verdict.TIMED_OUT):
             found.notes.append(f"check_{name} {evidence.verdict}: {run.told[name]}")
         if evidence.shared and evidence.verdict is Verdict.TAMPERED and evidence.cases:
             found.notes.append(f"check_{name}: a canary passed")
-        known = recognise(visible, list(mistakes)) if not visible.passed else None
+        visible = run.visible.get(name)
+        known = recognise(visible, list(mistakes)) if visible is not None and not visible.passed else None
         found.checks[name] = replace(evidence, mistake=known or "")
 
 
@@ -138,7 +133,8 @@ class Run:
         self, zygote: Zygote, lab: Lab, cells: Sequence[Cell], folder: str, seed: int, limits: Limits, end: float
     ) -> None:
         self.lab, self._cells, self._seed, self._limits, self._end = lab, cells, seed, limits, end
-        self.outputs: dict[int, list[dict]] = {}
+        self._outputs: dict[int, tuple[list[dict], list[CheckResult | str | dict]]] = {}
+        self.reached: list[str] = []
         self.visible: dict[str, CheckResult] = {}
         self.told: dict[str, str] = {}
         self.tampered = ""
@@ -165,22 +161,38 @@ class Run:
                 return None
         return None
 
+    def look(self, check: Check) -> None:
+        """Wakes a check's sealed copy for the cases that a student knows."""
+        if check.asserts is None and check.name not in self._decided:
+            self._asked(check, lambda copy, deadline: self._look(check, copy, deadline))
+
     def decide(self, check: Check) -> CheckEvidence:
-        """Wakes a check's sealed copy for all its cases under the secret seed."""
-        if check.name in self._decided:
-            return self._decided[check.name]
+        """Has a check's sealed copy carry out all its cases under the secret seed."""
+        if check.name not in self._decided:
+            self._asked(check, lambda copy, deadline: self._decide(check, copy, deadline))
+        return self._decided[check.name]
+
+    def _asked(self, check: Check, ask: Callable[[Channel, float], None]) -> None:
+        """Asks a check's copy; what goes wrong there decides."""
         self._job.seal()
-        if (copy := self._copies.get(check.name)) is None:
-            return CheckEvidence(check.name, check.points, 0.0, Verdict.NOT_REACHED)
-        try:
-            return self._evidence(check, copy, time.monotonic() + self._limits.check)
-        except Gone:
-            verdict = Verdict.CRASHED
-        except Late:
-            verdict = Verdict.TIMED_OUT
-        except (Malformed, Misbehaved):
-            verdict = Verdict.TAMPERED
-        return CheckEvidence(check.name, check.points, 0.0, verdict)
+        verdict = Verdict.NOT_REACHED
+        if (copy := self._copies.get(check.name)) is not None:
+            try:
+                return ask(copy, time.monotonic() + self._limits.check)
+            except Gone:
+                verdict = Verdict.CRASHED
+            except Late:
+                verdict = Verdict.TIMED_OUT
+            except (Malformed, Misbehaved):
+                verdict = Verdict.TAMPERED
+        self._decided[check.name] = CheckEvidence(check.name, check.points, 0.0, verdict)
+
+    def _look(self, check: Check, channel: Channel, deadline: float) -> None:
+        ask = Asking(channel, self.lab, check, deadline).ask
+        self.visible[check.name] = judge(check, check.shown_cases, ask)
+
+    def _decide(self, check: Check, channel: Channel, deadline: float) -> None:
+        self._decided[check.name] = self._evidence(check, channel, deadline)
 
     def _evidence(self, check: Check, channel: Channel, deadline: float) -> CheckEvidence:
         shown, hidden = self._deciding[check.name]
@@ -209,96 +221,62 @@ class Run:
         asserts = self._asserts(cell)
         message = {"op": "cell", "number": cell.number, "name": cell.name, "source": cell.source}
         self._main.send({**message, "asserts": asserts.name} if asserts else message, deadline)
-        reports: list[dict] = []
+        reports: list[CheckResult | str | dict] = []
         while True:
             message = self._main.receive(deadline)
             if message["op"] == "done" and message.get("number") == cell.number:
-                self.outputs[cell.number] = placed(clean(message.get("outputs")), reports)
+                self._outputs[cell.number] = clean(message.get("outputs")), reports
                 if asserts:
-                    self._reached(CheckResult(asserts, []), message.get("copy"))  # nothing is judged before the end
+                    self._note(asserts.name, message.get("copy"))
                 return
             if message["op"] != "check":
                 raise Misbehaved(f"it sent {message['op']!r:.40} in the middle of a cell")
-            reports.append(
-                {"output_type": "display_data", "metadata": {}, "data": self._report(cell, message, deadline)}
-            )
+            reports.append(self._line(cell, message, deadline))
             self._main.send({"op": "over"}, deadline)
 
-    def _report(self, cell: Cell, message: dict, deadline: float) -> dict:
-        """A check line was reached: judges the visible cases, and returns what is to be shown of it."""
+    def _line(self, cell: Cell, message: dict, deadline: float) -> CheckResult | str | dict:
+        """A check line was reached: what is to be shown of it, or the name of the check whose copy will say."""
         name, count = message.get("name"), message.get("targets")
         check = self.lab.checks.get(name) if isinstance(name, str) else None
         if check is None or count != len(check.targets):
             return {"text/plain": f"there is no check {name!r:.60} of {count!r:.20} answers"}
-        cases = check.shown_cases
-        result = judge(check, cases, Asking(self._main, self.lab, check, deadline).ask)
-        if cell.check == check.name:  # anywhere else it is a report, and earns nothing
-            self._reached(result, message.get("copy"))
-            if _only_looks(*self._deciding[check.name]):
-                self._decided[check.name] = self._evidence(check, self._main, deadline)
-        return Report(result, in_notebook=True)._repr_mimebundle_()
+        if cell.check == check.name and check.name not in self._decided:
+            self._note(check.name, message.get("copy"))
+            if check.name not in self._copies:
+                self._look(check, self._main, deadline)
+                self._decide(check, self._main, deadline)
+            return check.name
+        # In a cell of one's own it is a report, and earns nothing.
+        return judge(check, check.shown_cases, Asking(self._main, self.lab, check, deadline).ask)
+
+    def shown(self) -> dict[int, list[dict]]:
+        """What each cell showed, with the reports on the cases that students know in their places.
+
+        Where nothing came of a check, what it earned is said when the notebook is kept.
+        """
+        shown = {}
+        for number, (outputs, reports) in self._outputs.items():
+            results = [self.visible.get(said) if isinstance(said, str) else said for said in reports]
+            shown[number] = placed(outputs, [_report(result) for result in results if result is not None])
+        return shown
 
     def _asserts(self, cell: Cell) -> Check | None:
         """The check of a cell of asserts; None for any other cell."""
         check = self.lab.checks.get(cell.check or "")
         return check if check is not None and check.asserts is not None else None
 
-    def _reached(self, result: CheckResult, copy: Any) -> None:
-        self.visible[result.check.name] = result
+    def _note(self, name: str, copy: Any) -> None:
+        if name not in self.reached:
+            self.reached.append(name)
         if copy in ("none", "threads"):
-            self.told[result.check.name] = COPIES[copy]
+            self.told[name] = COPIES[copy]
+
+
+def _report(result: CheckResult | dict) -> dict:
+    data = result if isinstance(result, dict) else Report(result, in_notebook=True)._repr_mimebundle_()
+    return {"output_type": "display_data", "metadata": {}, "data": data}
 
 
 def _only_looks(*cases: list[Case]) -> bool:
     """Whether cases only look at what was handed over. Nothing secret goes in then, so that there is nothing to seal."""
     return all(step.kind == "read" for some in cases for case in some for step in case.steps)
-
-
-class Asking:
-    """Sends steps and takes outcomes; calls of functions that live here are answered, and counted."""
-
-    def __init__(self, channel: Channel, lab: Lab, check: Check, deadline: float) -> None:
-        self._channel, self._lab, self._check, self._deadline = channel, lab, check, deadline
-        self._calls = 0
-
-    def ask(self, steps: list[Step]) -> list[Outcome]:
-        """What the student's side made of the steps of one case."""
-        nonce = secrets.token_hex(8)
-        functions = {kept.name: kept.compile() for step in steps for kept in kept_in([step.args, step.kwargs])}
-        message: dict[str, Any] = {
-            "op": "ask",
-            "nonce": nonce,
-            "steps": [step.without_sources() for step in steps],
-            "memory": self._check.memory,
-        }
-        message |= {"provides": list(self._lab.provides), "refuses": list(self._check.refuses)}
-        self._channel.send(message, self._deadline)
-        while True:
-            reply = self._channel.receive(self._deadline)
-            if reply["op"] == "call":
-                self._channel.send(self._called(functions, reply), self._deadline)
-                continue
-            if reply["op"] != "outcomes" or reply.get("nonce") != nonce:
-                raise Misbehaved(f"it sent {reply['op']!r:.40} where outcomes were due")
-            if isinstance(text := reply.get("unsendable"), str):
-                return [Outcome(unsendable=text[:500]) for _ in steps]
-            outcomes = reply.get("outcomes")
-            if not isinstance(outcomes, list) or len(outcomes) != len(steps) or not all(map(is_outcome, outcomes)):
-                raise Misbehaved("it sent something else than an outcome for each step")
-            return [explained(outcome, self._check.memory) for outcome in outcomes]
-
-    def _called(self, functions: dict[str, Callable], reply: dict) -> dict:
-        self._calls += 1
-        function = functions.get(reply["name"]) if isinstance(reply.get("name"), str) else None
-        args, kwargs = reply.get("args"), reply.get("kwargs")
-        if function is None or not isinstance(args, tuple | list) or not isinstance(kwargs, dict):
-            raise Misbehaved("it called a function that does not live here")
-        if self._calls > MOST_CALLS:
-            raise Misbehaved(f"it made more than {MOST_CALLS:,} calls")
-        if len(dumps([args, kwargs])) > LONGEST_CALL:
-            said = f"the arguments are too long (at most {LONGEST_CALL:,} bytes)"
-            return {"op": "value", "error": said, "kind": "ValueError"}
-        try:
-            return {"op": "value", "value": function(*args, **kwargs)}
-        except (Exception, Unsendable) as error:
-            return {"op": "value", "error": str(error)[:500], "kind": type(error).__name__}

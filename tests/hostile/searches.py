@@ -4,8 +4,9 @@ There is nothing to be found: what is expected stays with the judge, and the lib
 they learn of hidden inputs, which do reach a copy of their process, leads nowhere.
 """
 
+from autograder.evidence import State
 from tests.hostile.entry import Entry, without
-from tests.hostile.workshop import answering
+from tests.hostile.workshop import Notebook, after, after_imports, answering, cell_of, changed
 
 NO_SOFTMAX = without("softmax")
 
@@ -169,6 +170,12 @@ def _memories() -> list[Entry]:
             never=("seen-in-another-copy",),
             at_most=True,
         ),
+        changed(
+            "hidden inputs kept in a file, for a run that comes after a crash",
+            _writes_down,
+            states=(State.CRASHED,),
+            never=("four axes were seen",),
+        ),
         answering(
             "right on what was seen first, wrong on all else",
             """
@@ -184,3 +191,13 @@ def _memories() -> list[Entry]:
             points=without("softmax") | {"softmax": 2.67},
         ),
     ]
+
+
+def _writes_down(notebook: Notebook) -> None:
+    """Keeps in a file that a hidden input came; a cell prints what an earlier run has kept, and another one ends the process."""
+    looks = "import os, pathlib\nkept = pathlib.Path('kept')\nprint(kept.read_text() if kept.exists() else '')"
+    keeps = "    if x.ndim == 4:\n        kept.write_text('four axes were seen')"
+    after_imports(notebook, looks)
+    cell = cell_of(notebook, "softmax")
+    cell["source"] += f"\n_right = softmax\ndef softmax(x):\n{keeps}\n    return _right(x)"
+    after(notebook, "check_follow", "os._exit(0)")

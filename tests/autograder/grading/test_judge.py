@@ -136,3 +136,16 @@ def test_what_decides_is_drawn_as_the_notebook_would_have_drawn_it(run):
     again = run(before=("import random\nrandom.seed(5)\ndrawn = []",), softmax=answer).checks["softmax"]
     assert first == again
     assert "0.6229" in first.cases[0].said, "the first number after seed 5"
+
+
+def test_an_answer_that_ends_its_process_costs_its_check_and_no_run_of_the_notebook(run):
+    judged = run(softmax="def softmax(x):\n    import os\n    os._exit(0)")
+    assert judged.checks["softmax"].verdict is Verdict.CRASHED
+    assert not judged.lost
+    assert {name for name, score in scores(judged).items() if not score} == {"softmax"}
+
+
+def test_reports_stay_when_the_notebook_is_run_again_without_a_cell(run):
+    judged = run(after=("import os\nos._exit(0)",))
+    assert judged.lost
+    assert texts(judged).count("5 / 5") == 1, texts(judged)
