@@ -117,8 +117,8 @@ def _collect(found: Judged, run: "Run", mistakes: Sequence[Mistake]) -> None:
     found.outputs.update(run.shown())
     for name in names:  # from here on a copy may know something, and nothing of what it says is shown
         evidence = run.decide(run.lab.checks[name])
-        if name in run.told and evidence.verdict in (Verdict.CRASHED, Verdict.TIMED_OUT):
-            found.notes.append(f"check_{name} {evidence.verdict}: {run.told[name]}")
+        if evidence.verdict in (Verdict.CRASHED, Verdict.TIMED_OUT):
+            found.notes.append(f"check_{name} {evidence.verdict}" + (f": {run.told[name]}" if name in run.told else ""))
         if evidence.shared and evidence.verdict is Verdict.TAMPERED and evidence.cases:
             found.notes.append(f"check_{name}: a canary passed")
         visible = run.visible.get(name)
