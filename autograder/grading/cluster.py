@@ -155,14 +155,14 @@ def _result(future: Any, client: Any, address: str, here: str) -> Graded:
     if future.status != "finished":
         raise Failed(f"its worker ended ({future.status})")
     try:
-        answer = json.loads(future.result())
+        answer = dict(json.loads(future.result()))
     except (TypeError, ValueError) as error:
         raise Failed(f"no text came back: {error}") from None
     if "standing" in answer:
         _compare(answer["worker"], answer, here)
     if "failed" in answer:
         raise Failed(answer["failed"])
-    return texts.to_graded(answer["done"])
+    return texts.to_graded(answer.get("done", ""))
 
 
 def _lost(address: str) -> ValueError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autograder.evidence import Receipt
-from autograder.grading import cluster, workers
+from autograder.grading import cluster, scratch, workers
 from autograder.grading.batch import Against, Graded, Task
 from autograder.grading.grader import Basis, Standards
 from autograder.grading.judge import Limits
@@ -88,6 +88,7 @@ def grade_course(
     basis = Basis(folder, report, wish.limits, course, instructor, wish.as_now)
     standards = Standards(basis)
     with receipts.locked(course):
+        scratch.clear()
         for fault in _keep(folder, overlay, course):
             say(fault)
         store = receipts.Receipts(course)

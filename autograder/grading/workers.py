@@ -89,6 +89,7 @@ def _graded_here(basis: Basis, tasks: list[Task]) -> Generator[Graded, None, Non
                 try:
                     result = grader.grade(task)
                 except Exception as error:
+                    _stop_if_told(error)
                     if troubles.again(task, _said(error)):
                         ahead.appendleft(task)
                     break  # and go on with a new grader
@@ -225,6 +226,7 @@ def serve(number: int) -> None:
                 else:
                     reply = {"done": json.dumps(texts.standing(basis))}
             except Exception as error:
+                _stop_if_told(error)
                 reply = {"failed": _said(error)}
             connection.send_bytes(json.dumps(reply).encode())
 
@@ -241,6 +243,14 @@ def _end_with_the_other_end(number: int) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(PATIENCE_S)
     os._exit(1)
+
+
+def _stop_if_told(error: BaseException | None) -> None:
+    """Raises what told this process to stop, where clearing away failed in its turn and took its place."""
+    while error is not None:
+        if not isinstance(error, Exception):
+            raise error
+        error = error.__context__
 
 
 def _said(error: Exception) -> str:

@@ -30,7 +30,7 @@ from tests.autograder.submissions import LAB, RELEASE, ROOT, SOURCE, answers
 
 PATIENCE_S = 90.0
 COMMAND = [sys.executable, "-c", "from autograder.cli import main; main()"]
-SLOW = "import time\ntime.sleep(0.4)"
+SLOW = "import time\ntime.sleep(0.25)"
 
 
 def released(course: Path) -> Path:
@@ -48,8 +48,11 @@ def copied(course: Path, to: Path) -> Path:
     return to
 
 
-def hand_in(folder: Path, number: int) -> list[str]:
-    """Lays so many notebooks into a folder; returns whose they are. Every fourth is unreadable, and every fourth crashes."""
+def hand_in(folder: Path, number: int, slow: str = SLOW) -> list[str]:
+    """Lays so many notebooks into a folder; returns whose they are. Every fourth is unreadable, and every fourth crashes.
+
+    `slow` is run at each one's end.
+    """
     folder.mkdir()
     students = [f"student {at:02d}" for at in range(number)]
     for at, student in enumerate(students):
@@ -57,16 +60,16 @@ def hand_in(folder: Path, number: int) -> list[str]:
         if at % 4 == 3:
             path.write_text(f"no notebook at all: {student}", encoding="utf-8")
         else:
-            path.write_text(nbformat.writes(_notebook(student, crashes=at % 4 == 2)), encoding="utf-8")
+            path.write_text(nbformat.writes(_notebook(student, at % 4 == 2, slow)), encoding="utf-8")
     return students
 
 
-def _notebook(student: str, crashes: bool) -> nbformat.NotebookNode:
+def _notebook(student: str, crashes: bool, slow: str) -> nbformat.NotebookNode:
     notebook = nbformat.read(RELEASE, as_version=4)
     texts = answers() | ({"softmax": "def softmax(x):\n    import os\n    os._exit(0)"} if crashes else {})
     for cell in notebook.cells:
         cell.source = texts.get(cell.metadata.get("nbgrader", {}).get("grade_id"), cell.source)
-    notebook.cells.append(nbformat.v4.new_code_cell(f"{SLOW}\nprint({student!r})", id="own"))
+    notebook.cells.append(nbformat.v4.new_code_cell(f"{slow}\nprint({student!r})", id="own"))
     return notebook
 
 
@@ -85,9 +88,9 @@ class Place:
     temporary: Path
     before: frozenset[int]
 
-    def nothing_left(self) -> None:
+    def nothing_left(self, patience_s: float = PATIENCE_S) -> None:
         """Waits until every process that was started here has ended."""
-        until(lambda: not left(self.before), f"processes were left: {left(self.before)}")
+        until(lambda: not left(self.before), f"processes were left: {left(self.before)}", patience_s)
 
 
 @contextlib.contextmanager
@@ -123,9 +126,11 @@ def left(but: frozenset[int]) -> list[int]:
     return [process.pid for process in processes.below(os.getpid()) if process.pid not in but]
 
 
-def until(condition: Callable[[], object], otherwise: str = "it did not come to pass") -> None:
+def until(
+    condition: Callable[[], object], otherwise: str = "it did not come to pass", patience_s: float = PATIENCE_S
+) -> None:
     """Waits for a condition."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < end, otherwise
         time.sleep(0.02)

@@ -214,6 +214,7 @@ def worker(address: str, first: Path) -> Iterator[None]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_lost_is_said_and_what_was_graded_is_kept(given, one_job, course):
     with a_batch.alone() as place, cluster(1) as started:
         grader = a_batch.Copy(course, given[1], "--dask", started.address, temporary=place.temporary)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.course import Wish, grade_course
+from autograder.grading.judge import Limits
 from autograder.grading.scratch import Scratch, clear
 from autograder.records.identity import course_key
 from tests.autograder.grading import a_batch
@@ -55,6 +56,27 @@ def test_a_rerun_ends_with_what_an_undisturbed_run_gives(given, undisturbed, tmp
     course = a_batch.copied(given[0], tmp_path / "course")
     killed_again_and_again(given, course, jobs, kills=2, seed=jobs)
     assert a_batch.kept(course) == undisturbed
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_student_does_at_length_ends_at_once_with_the_grader(given, tmp_path, jobs):
+    course = a_batch.copied(given[0], tmp_path / "course")
+    a_batch.hand_in(tmp_path / "long", 2, slow="import time, pathlib\npathlib.Path('here').touch()\ntime.sleep(1000)")
+    with a_batch.alone() as place:
+        grader = a_batch.Copy(course, tmp_path / "long", "--jobs", str(jobs), temporary=place.temporary)
+        a_batch.until(lambda: len(list(place.temporary.glob("*/submission-*/here"))) == jobs)
+        grader.ended(by=signal.SIGKILL)
+        place.nothing_left(patience_s=Limits().cell / 2)
+        clear_in(place.temporary)
+
+
+def clear_in(temporary: Path) -> None:
+    """Clears as the next grader does."""
+    before, tempfile.tempdir = tempfile.tempdir, str(temporary)
+    try:
+        clear()
+    finally:
+        tempfile.tempdir = before
 
 
 @pytest.mark.slow
