@@ -51,7 +51,9 @@ def test_another_device_moves_the_picture_and_the_reading(lecture):
     devices = lecture.page.locator(".widget-dropdown", has_text="device").locator("select")
     status = lecture.page.get_by_role("status")
     devices.select_option("one core here")
-    status.filter(has_text="one core here holds").wait_for()  # what sets the speed depends on the machine: it was measured
+    status.filter(
+        has_text="one core here holds"
+    ).wait_for()  # what sets the speed depends on the machine: it was measured
     assert lecture.picture(slider).screenshot() != before
     devices.select_option("H100 SXM")
     status.filter(has_text="H100 SXM holds both").wait_for()
