@@ -24,7 +24,7 @@ from autograder.records.gradebook import Book, Person, reconcile
 from autograder.records.identity import course_key, key_for, key_of, seed_for
 from autograder.sandbox import probe
 from autograder.versions import keep, keep_overlay
-from course_lib.explore.style import replace_file
+from course_lib.files import replace_file
 
 KEPT_AS = (".ipynb", ".py")
 

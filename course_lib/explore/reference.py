@@ -16,7 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from course_lib.explore.style import replace_file
+from course_lib.files import replace_file
 
 RECORDED = Path(__file__).parent / "recorded"
 

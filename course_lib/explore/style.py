@@ -15,7 +15,6 @@ grows with every cell, and carry the words that say what they show.
 import base64
 import io
 import os
-import tempfile
 from contextlib import AbstractContextManager
 from html import escape
 from pathlib import Path
@@ -27,6 +26,8 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from course_lib.files import replace_file
 
 SIZE = (9.6, 4.2)  # inches
 DPI = 100  # dots per inch of an explorer: 960 × 420 pixels, a notebook's width
@@ -164,17 +165,3 @@ def save_svg(figure: Figure, path: str | os.PathLike, *, title: str, description
     attributes, _, body = body.partition(">")
     words = f" <title>{escape(title)}</title>\n <desc>{escape(description)}</desc>"
     replace_file(Path(path), f'{head}{svg}role="img" {attributes}>\n{words}{body}'.encode())
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file whole or not at all: beside its place first, then in it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(beside, 0o644)  # mkstemp's files are their owner's alone
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from course_lib.tokenization.files import replace_file
+from course_lib.files import replace_file
 from course_lib.tokenization.vocabularies import SOURCES, Source, cache_folder, is_genuine
 
 MINUTES = 10

@@ -10,14 +10,13 @@ and bytes are as they were is not made again, nor are the libraries imported tha
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.files import replace_file
 from course_lib.house import notebooks
 from course_lib.house.paths import root as course_root
 
@@ -97,17 +96,8 @@ def marked_notebook(root: Path, folder: Path) -> "tuple[Lab, Any]":
 
 
 def write(path: Path, text: str) -> None:
-    """Replaces a file in one step, so that nobody ever reads half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+    """Replaces a text file in one step."""
+    replace_file(path, text.encode())
 
 
 def _lectures(root: Path) -> Iterable[Job]:

@@ -10,12 +10,11 @@ character stands for itself, a blank shows as ␣, and every other byte as \\xNN
 import base64
 import binascii
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from course_lib.files import replace_file
 from course_lib.tokenization.fast import Tokenizer
 from course_lib.tokenization.reference import BYTES, Pair
 from course_lib.tokenization.splitting import GPT4, Splitter
@@ -148,17 +147,3 @@ def _pairs(path: Path | str, lines: list[str]) -> Iterator[Pair]:
 
 def _shown(line: str | bytes) -> str:
     return repr(line if len(line) <= 60 else line[:60])
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Beside its place first, then in it: nobody ever reads half a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(beside, 0o644)  # mkstemp's files are their owner's alone
-        os.replace(beside, path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise

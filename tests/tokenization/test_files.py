@@ -1,6 +1,7 @@
 """Files: what was saved comes back, tiktoken reads it, and a malformed line is named."""
 
 import base64
+import os
 
 import pytest
 from hypothesis import example, given
@@ -65,7 +66,7 @@ def test_a_save_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path, m
     def full(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr(files.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="no space left"):
         files.save_merges(Tokenizer.from_merges([]), path)
     assert path.read_bytes() == before
